@@ -1,0 +1,64 @@
+//! `fatscan list`.
+
+use std::io::{self, BufRead};
+use std::process::ExitCode;
+
+use fatscan::{Level, Options, Report, scan_paths, with_threads};
+
+use crate::args::{Common, Format, ListArgs};
+use crate::failure::{CANNOT, Failure};
+use crate::progress::Bar;
+use crate::{output, render};
+
+pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
+    let report = scan(&args.paths, &args.common, args.verify)?;
+    render::render(&report, args.by, args.format)?;
+    if !matches!(args.format, Format::Json | Format::Ndjson) {
+        output::diagnostics(&report.diagnostics);
+    }
+    Ok(exit_code(&report))
+}
+
+/// 0 read, 1 something is damaged or missing, 2 nothing could be read.
+fn exit_code(report: &Report) -> ExitCode {
+    let damaged = report.diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error);
+    match (report.artefacts.is_empty(), damaged) {
+        (true, _) => ExitCode::from(CANNOT),
+        (false, true) => ExitCode::FAILURE,
+        (false, false) => ExitCode::SUCCESS,
+    }
+}
+
+/// Scans with a progress bar, on as many threads as were asked for.
+pub(crate) fn scan(paths: &[String], common: &Common, verify: bool) -> Result<Report, Failure> {
+    if common.no_color {
+        anstream::ColorChoice::Never.write_global();
+    }
+    let paths = expand(paths)?;
+    let options = Options { verify, ..Options::default() };
+    let bar = Bar::start(options.progress.clone());
+    let report = with_threads(common.threads, || scan_paths(&paths, &options));
+    bar.finish();
+    report.map_err(|error| Failure::new(format!("no threads: {error}")))
+}
+
+/// The paths, with `-` replaced by the lines of standard input.
+fn expand(paths: &[String]) -> Result<Vec<String>, Failure> {
+    let mut all = Vec::with_capacity(paths.len());
+    for path in paths {
+        if path != "-" {
+            all.push(path.clone());
+            continue;
+        }
+        for line in io::stdin().lock().lines() {
+            let line = line.map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))?;
+            if !line.is_empty() {
+                all.push(line);
+            }
+        }
+    }
+    if all.is_empty() {
+        return Err(Failure::new("no paths on standard input"));
+    }
+    Ok(all)
+}

@@ -1,0 +1,26 @@
+//! The command line of fatscan: words typed, calls, exit code.
+
+mod args;
+mod failure;
+mod list;
+mod output;
+mod progress;
+mod render;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = args::Cli::parse();
+    let outcome = match cli.command {
+        None => list::run(&cli.list),
+        Some(args::Command::List(list)) => list::run(&list),
+        Some(args::Command::Schema) => output::schema(),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}

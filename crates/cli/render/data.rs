@@ -1,0 +1,41 @@
+//! JSON, whole or by line.
+
+use std::io::{self, Write};
+
+use fatscan::Report;
+use fatscan::json::{Artefact, Document, Member, Module, SCHEMA};
+use serde_json::json;
+
+use crate::args::By;
+
+pub(crate) fn json(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Document::new(report, by == By::Module))?;
+    writeln!(out)
+}
+
+/// One value a line: artefacts, members or modules, then the diagnostics.
+pub(crate) fn ndjson(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
+    for artefact in &report.artefacts {
+        if by == By::Artefact || artefact.members.is_empty() {
+            writeln!(out, "{}", json!({ "schema": SCHEMA, "artefact": Artefact::new(artefact, false) }))?;
+            continue;
+        }
+        for member in &artefact.members {
+            let path = &artefact.path;
+            if by == By::Member {
+                let line = json!({ "schema": SCHEMA, "path": path, "member": Member::new(member, false) });
+                writeln!(out, "{line}")?;
+                continue;
+            }
+            for module in &member.modules {
+                let module = Module::new(member, module);
+                let line = json!({ "schema": SCHEMA, "path": path, "member": member.path, "module": module });
+                writeln!(out, "{line}")?;
+            }
+        }
+    }
+    for diagnostic in &report.diagnostics {
+        writeln!(out, "{}", json!({ "schema": SCHEMA, "diagnostic": diagnostic }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! The report for people, in blocks that fit 80 columns.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use fatscan::{Artefact, ArtefactKind, CodeKind, Coverage, Image, Linkage, Member, Module, Report, Source};
+use gpu_arch::Arch;
+
+use super::words;
+use crate::args::By;
+use crate::terminal::{bytes, count, printable, width, wrap};
+
+/// Columns of the label in front of every line of a block.
+const LABEL: usize = 10;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const SOME: Style = AnsiColor::Yellow.on_default();
+
+pub(crate) fn write(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
+    let mut page = Page { out, width: width() };
+    for (index, artefact) in report.artefacts.iter().enumerate() {
+        if index > 0 {
+            writeln!(page.out)?;
+        }
+        page.artefact(artefact, by)?;
+    }
+    Ok(())
+}
+
+struct Page<'out, W> {
+    out: &'out mut W,
+    width: usize,
+}
+
+impl<W: Write> Page<'_, W> {
+    fn artefact(&mut self, artefact: &Artefact, by: By) -> io::Result<()> {
+        let path = printable(&artefact.path);
+        let size = bytes(artefact.size);
+        if artefact.kind == ArtefactKind::File {
+            match artefact.members.first() {
+                Some(member) => self.member(&path, member, by)?,
+                None => writeln!(self.out, "{BOLD}{path}{BOLD:#}  {size}\n  no device code")?,
+            }
+            return Ok(());
+        }
+        writeln!(self.out, "{BOLD}{path}{BOLD:#}  {}, {size}", artefact.kind.name())?;
+        let without = usize::try_from(artefact.members_without_code).unwrap_or(usize::MAX);
+        if artefact.members.is_empty() {
+            let natives = match without {
+                0 => "no native libraries in it".to_owned(),
+                _ => format!("{} without any", count(without, "native file", "native files")),
+            };
+            return writeln!(self.out, "  no device code: {natives}");
+        }
+        if by == By::Artefact {
+            self.whole(artefact)?;
+        } else {
+            for member in &artefact.members {
+                writeln!(self.out)?;
+                self.member(&printable(&member.path), member, by)?;
+            }
+            writeln!(self.out)?;
+        }
+        let with = count(artefact.members.len(), "file", "files");
+        let rest = if without > 0 { format!(", {} without", count(without, "native file", "native files")) } else { String::new() };
+        writeln!(self.out, "{DIM}{with} with device code{rest}{DIM:#}")
+    }
+
+    fn member(&mut self, path: &str, member: &Member, by: By) -> io::Result<()> {
+        let machine = member.machine.map(|machine| format!(" {machine}")).unwrap_or_default();
+        writeln!(self.out, "{BOLD}{path}{BOLD:#}  {}{machine}, {}", member.format, bytes(member.size))?;
+        if by == By::Module {
+            return self.modules(member);
+        }
+        let loadable = Coverage::of(member, false);
+        let linked = Coverage::of(member, true);
+        if loadable.modules() > 0 {
+            self.coverage(&loadable, "")?;
+        }
+        if linked.modules() > 0 {
+            let only_ir = linked.images.keys().all(|(kind, _)| *kind == CodeKind::LtoIr);
+            if !only_ir {
+                let note = if loadable.modules() == 0 { "nothing else is here" } else { "not counted above" };
+                self.line("relocat.", &[format!("code for a device link, which the driver does not load by itself ({note}):")])?;
+            }
+            self.coverage(&linked, "")?;
+        }
+        self.foreign(member)?;
+        self.summary(member)
+    }
+
+    /// The architectures of one coverage, kind by kind: those of every module, then those of some.
+    fn coverage(&mut self, coverage: &Coverage, note: &str) -> io::Result<()> {
+        let several = coverage.modules() > 1;
+        for kind in words::KINDS {
+            let everywhere = coverage.everywhere(kind);
+            let somewhere = coverage.somewhere(kind);
+            let mut label = words::label(kind);
+            if !everywhere.is_empty() {
+                self.line(label, &words::archs(kind, &everywhere))?;
+                label = "";
+            }
+            if !somewhere.is_empty() {
+                let of = if coverage.general > 0 { coverage.general } else { coverage.modules() };
+                let mut words = vec![format!("in some of {of} modules only:")];
+                words.extend(words::counted(kind, &somewhere));
+                self.styled(label, &words, SOME)?;
+                label = "";
+            }
+            let alone = coverage.general > 0 && coverage.images.keys().any(|(of, _)| *of == kind);
+            let shown = matches!(kind, CodeKind::Sass | CodeKind::Ptx) && !coverage.images.keys().all(|(of, _)| *of == CodeKind::LtoIr);
+            if !label.is_empty() && shown {
+                let text = if alone { "in specialised modules only" } else { "none" };
+                self.line(label, &[text.to_owned()])?;
+            }
+        }
+        if coverage.general > 0 && !coverage.specialised.is_empty() {
+            let modules = coverage.modules().saturating_sub(coverage.general);
+            let sets = words::specialised(coverage);
+            let shown = sets.len().min(6);
+            let mut words = vec![format!("{}:", count(modules, "module for one architecture", "modules for one architecture"))];
+            words.extend(sets.iter().take(shown).enumerate().map(|(index, set)| {
+                if index.saturating_add(1) < shown { format!("{set},") } else { set.clone() }
+            }));
+            if sets.len() > shown {
+                words.push(format!("and {} more sets (--by module)", sets.len().saturating_sub(shown)));
+            }
+            self.line("special", &words)?;
+        }
+        let _ = (several, note);
+        Ok(())
+    }
+
+    fn foreign(&mut self, member: &Member) -> io::Result<()> {
+        let bundles = || member.modules.iter().filter(|module| module.source == Source::OffloadBundle);
+        let targets: BTreeSet<&str> =
+            bundles().flat_map(|module| &module.images).filter_map(|image| image.foreign.as_deref()).collect();
+        let number = bundles().count();
+        if number == 0 {
+            return Ok(());
+        }
+        let mut words = vec![format!("{} of another vendor", count(number, "bundle", "bundles"))];
+        words.extend(targets.into_iter().map(printable));
+        self.line("other", &words)
+    }
+
+    fn summary(&mut self, member: &Member) -> io::Result<()> {
+        let own = || member.modules.iter().filter(|module| module.source != Source::OffloadBundle);
+        let images = || own().flat_map(|module| &module.images);
+        if own().next().is_none() && member.empty_fatbins == 0 {
+            return Ok(());
+        }
+        let stored = images().map(|image| image.stored_bytes).fold(0, u64::saturating_add);
+        let mut words = vec![
+            format!("{},", count(own().count(), "module", "modules")),
+            format!("{},", count(images().count(), "image", "images")),
+            format!("{} ({})", bytes(stored), compression(images())),
+        ];
+        if member.empty_fatbins > 0 {
+            let empty = usize::try_from(member.empty_fatbins).unwrap_or(usize::MAX);
+            words.push(format!("and {}", count(empty, "empty fatbin", "empty fatbins")));
+        }
+        self.styled("code", &words, DIM)
+    }
+
+    /// One line for each module.
+    fn modules(&mut self, member: &Member) -> io::Result<()> {
+        for module in &member.modules {
+            let object = module.object.as_deref().map(|object| format!("{}!", printable(object))).unwrap_or_default();
+            let section = module.section.as_deref().map(printable).unwrap_or_default();
+            let place = format!("{object}{section}@{:#x}", module.offset);
+            let mut words: Vec<String> = vec![place];
+            words.extend(set(module));
+            if module.source != Source::Fatbin {
+                words.push(format!("[{}]", module.source.name()));
+            }
+            if module.images.iter().all(|image| image.linkage == Linkage::Relocatable) {
+                words.push("[relocatable]".to_owned());
+            }
+            if module.wrapped == Some(false) {
+                words.push("[no wrapper]".to_owned());
+            }
+            if module.damaged {
+                words.push("[damaged]".to_owned());
+            }
+            let stored = module.images.iter().map(|image| image.stored_bytes).fold(0, u64::saturating_add);
+            words.push(format!("{}, {}", compression(module.images.iter()), bytes(stored)));
+            let text = wrap(&words, 6, 2, self.width);
+            writeln!(self.out, "  {text}")?;
+        }
+        self.summary(member)
+    }
+
+    /// The union over an artefact, with the number of members that hold each architecture.
+    fn whole(&mut self, artefact: &Artefact) -> io::Result<()> {
+        for kind in words::KINDS {
+            let mut holders: BTreeMap<Arch, usize> = BTreeMap::new();
+            for member in &artefact.members {
+                let own = Coverage::of(member, false);
+                for (_, arch) in own.images.keys().filter(|(of, _)| *of == kind) {
+                    let number = holders.entry(*arch).or_default();
+                    *number = number.saturating_add(1);
+                }
+            }
+            let all = artefact.members.len();
+            let everywhere: Vec<Arch> = holders.iter().filter(|(_, n)| **n == all).map(|(arch, _)| *arch).collect();
+            let somewhere: Vec<(Arch, usize)> =
+                holders.iter().filter(|(_, n)| **n < all).map(|(arch, n)| (*arch, *n)).collect();
+            let mut label = words::label(kind);
+            if !everywhere.is_empty() {
+                self.line(label, &words::archs(kind, &everywhere))?;
+                label = "";
+            }
+            if !somewhere.is_empty() {
+                let mut words = vec![format!("in some of {all} files only:")];
+                words.extend(words::counted(kind, &somewhere));
+                self.styled(label, &words, SOME)?;
+                label = "";
+            }
+            if !label.is_empty() && matches!(kind, CodeKind::Sass | CodeKind::Ptx) {
+                self.line(label, &["none".to_owned()])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, label: &str, words: &[String]) -> io::Result<()> {
+        self.styled(label, words, Style::new())
+    }
+
+    fn styled(&mut self, label: &str, words: &[String], style: Style) -> io::Result<()> {
+        let text = wrap(words, LABEL, LABEL, self.width);
+        writeln!(self.out, "  {label:<8}{style}{text}{style:#}")
+    }
+}
+
+/// `sm_75 80 compute_80`: what one module holds, every image named.
+fn set(module: &Module) -> Vec<String> {
+    let mut words = Vec::new();
+    for kind in words::KINDS {
+        let archs: Vec<Arch> =
+            module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.arch).collect();
+        words.extend(words::archs(kind, &archs));
+        let foreign = module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.foreign.as_deref());
+        words.extend(foreign.map(printable));
+        if module.images.iter().any(|image| image.kind == kind && image.arch.is_none() && image.foreign.is_none()) {
+            words.push(words::label(kind).to_owned());
+        }
+    }
+    words
+}
+
+fn compression<'a>(images: impl Iterator<Item = &'a Image>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for image in images {
+        let number = counts.entry(image.compression.name()).or_default();
+        *number = number.saturating_add(1);
+    }
+    match counts.len() {
+        0 => "nothing".to_owned(),
+        1 => counts.into_keys().map(|name| if name == "none" { "not compressed" } else { name }).collect(),
+        _ => {
+            let words: Vec<String> = counts.iter().map(|(name, number)| format!("{name} {number}")).collect();
+            words.join(", ")
+        }
+    }
+}

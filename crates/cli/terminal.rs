@@ -1,0 +1,69 @@
+//! What the terminal can show.
+
+use std::fmt::Write as _;
+use std::io::IsTerminal;
+
+/// Columns of the terminal that standard output is; of a pipe there is no limit, so that a line stays a line. The
+/// variable COLUMNS overrides both.
+pub(crate) fn width() -> usize {
+    let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
+    given.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))).map_or_else(
+        || if std::io::stdout().is_terminal() { 80 } else { usize::MAX },
+        |columns: usize| columns.max(40),
+    )
+}
+
+/// `text` with control characters written out: names come from files, and a terminal obeys them.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// Bytes as people read them: `520.3 MB`, powers of ten.
+pub(crate) fn bytes(count: u64) -> String {
+    let units = [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    for (unit, name) in units {
+        if count >= unit {
+            let (unit, tenths) = (u128::from(unit), u128::from(count).saturating_mul(10));
+            let tenths = tenths.saturating_add(unit / 2).checked_div(unit).unwrap_or_default();
+            return format!("{}.{} {name}", tenths / 10, tenths % 10);
+        }
+    }
+    format!("{count} B")
+}
+
+/// `1 module`, `2 modules`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
+/// Words in lines of at most `width` columns, every line but the first behind `indent` blanks; `used` columns of the
+/// first are taken.
+pub(crate) fn wrap<S: AsRef<str>>(words: &[S], indent: usize, used: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut column = used;
+    for (index, word) in words.iter().enumerate() {
+        let word = word.as_ref();
+        let length = word.chars().count();
+        if index > 0 {
+            if column.saturating_add(length).saturating_add(1) > width {
+                out.push('\n');
+                out.push_str(&" ".repeat(indent));
+                column = indent;
+            } else {
+                out.push(' ');
+                column = column.saturating_add(1);
+            }
+        }
+        out.push_str(word);
+        column = column.saturating_add(length);
+    }
+    out
+}

@@ -1,0 +1,144 @@
+use gpu_arch::{Arch, Suffix};
+use memchr::memmem;
+
+/// `.target` must follow `.version` within so many bytes for the text to count as PTX: compilers carry both words in
+/// their messages, apart from each other.
+pub const PTX_HEAD_LIMIT: usize = 512;
+
+/// The PTX ISA version of a text, major and minor.
+pub type PtxVersion = (u16, u16);
+
+/// The directives that every PTX module starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PtxHead {
+    /// Offset of `.version` in the bytes searched.
+    pub offset: usize,
+    /// Bytes from `.version` to the end of the first target's name.
+    pub length: usize,
+    /// PTX ISA version.
+    pub version: PtxVersion,
+    /// The first target; the words behind it (`debug`, `texmode_unified`, ...) say nothing of the architecture.
+    pub target: Arch,
+}
+
+impl PtxHead {
+    /// Reads a head that starts with `.version` at the start of `data`: `.version N.M`, blanks or comments,
+    /// `.target sm_NN`. Nothing need separate the two directives (CUPTI carries such texts). `None` if it is no head.
+    #[must_use]
+    pub fn parse(data: &[u8]) -> Option<Self> {
+        let limit = data.get(..PTX_HEAD_LIMIT).unwrap_or(data);
+        let rest = limit.strip_prefix(b".version")?;
+        let rest = blank(rest).filter(|after| after.len() < rest.len())?;
+        let (major, rest) = number(rest)?;
+        let (minor, rest) = number(rest.strip_prefix(b".")?)?;
+        let rest = space(rest)?.strip_prefix(b".target")?;
+        let rest = blank(rest).filter(|after| after.len() < rest.len())?;
+        let (number, rest) = number(rest.strip_prefix(b"sm_")?)?;
+        let (suffix, rest) = match rest {
+            [b'a', rest @ ..] => (Suffix::A, rest),
+            [b'f', rest @ ..] => (Suffix::F, rest),
+            _ => (Suffix::None, rest),
+        };
+        if rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+            return None;
+        }
+        let length = limit.len().saturating_sub(rest.len());
+        Some(Self { offset: 0, length, version: (major, minor), target: Arch::new(u32::from(number), suffix) })
+    }
+
+    /// The first head in `data`, wherever it stands.
+    #[must_use]
+    pub fn find(data: &[u8]) -> Option<Self> {
+        memmem::find_iter(data, b".version").find_map(|offset| {
+            let head = Self::parse(data.get(offset..)?)?;
+            Some(Self { offset, ..head })
+        })
+    }
+
+    /// Whether `data`, the start of a file, is PTX source: its first token behind blanks and comments is `.version`.
+    #[must_use]
+    pub fn begins(data: &[u8]) -> bool {
+        space(data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data)).is_some_and(|rest| rest.starts_with(b".version"))
+    }
+}
+
+/// Skips blanks within and across lines.
+fn blank(data: &[u8]) -> Option<&[u8]> {
+    data.get(data.iter().position(|byte| !byte.is_ascii_whitespace())?..)
+}
+
+/// Skips blanks and comments of both kinds.
+fn space(mut data: &[u8]) -> Option<&[u8]> {
+    loop {
+        data = blank(data)?;
+        data = match data {
+            [b'/', b'/', rest @ ..] => rest.get(memchr::memchr(b'\n', rest)?..)?,
+            [b'/', b'*', rest @ ..] => rest.get(memmem::find(rest, b"*/")?.checked_add(2)?..)?,
+            _ => return Some(data),
+        };
+    }
+}
+
+fn number(data: &[u8]) -> Option<(u16, &[u8])> {
+    let end = data.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(data.len());
+    let (digits, rest) = data.split_at_checked(end)?;
+    Some((core::str::from_utf8(digits).ok()?.parse().ok()?, rest))
+}
+
+/// Whether a byte can stand in PTX text: printable ASCII, blanks, and the bytes of UTF-8 in comments.
+#[must_use]
+pub const fn is_ptx_text_byte(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x20..=0x7e | 0x80..=0xff)
+}
+
+/// Names of the kernels that a PTX text defines, mangled, in the order of the text. `.extern .entry` defines none.
+#[must_use]
+pub fn ptx_kernels(text: &[u8]) -> Vec<&[u8]> {
+    let mut names = Vec::new();
+    let mut tokens = Tokens { rest: text };
+    let mut is_extern = false;
+    while let Some(token) = tokens.next() {
+        match token {
+            b".extern" => is_extern = true,
+            b".entry" => {
+                if let Some(name) = tokens.next().filter(|_| !is_extern) {
+                    names.push(name);
+                }
+                is_extern = false;
+            }
+            b".visible" | b".weak" => {}
+            _ => is_extern = false,
+        }
+    }
+    names
+}
+
+/// Words of a PTX text: directives and identifiers whole, any other byte for itself; comments and strings left out.
+struct Tokens<'data> {
+    rest: &'data [u8],
+}
+
+impl<'data> Iterator for Tokens<'data> {
+    type Item = &'data [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            self.rest = space(self.rest)?;
+            match self.rest {
+                [b'"', rest @ ..] => self.rest = rest.get(memchr::memchr(b'"', rest)?.checked_add(1)?..)?,
+                [0, rest @ ..] => self.rest = rest,
+                _ => break,
+            }
+        }
+        let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%');
+        let (first, tail) = self.rest.split_first()?;
+        let end = if *first == b'.' || word(first) {
+            tail.iter().position(|byte| !word(byte)).unwrap_or(tail.len()).checked_add(1)?
+        } else {
+            1
+        };
+        let (token, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        Some(token)
+    }
+}

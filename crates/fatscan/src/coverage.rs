@@ -1,0 +1,119 @@
+//! Which architectures a member holds in every module, and which in some only.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{CodeKind, Image, Linkage, Member, Module, Source};
+
+/// The architectures of the loadable (or of the relocatable) code of a member, told apart by how many of its modules
+/// have them: a union over a library overstates what it can run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Modules with code for several architectures: the ones that the library's general kernels are in.
+    pub general: usize,
+    /// Modules for one architecture only, which a library picks by device itself; by their set of architectures.
+    pub specialised: Vec<Specialised>,
+    /// Images by kind and name of the architecture, with the number of modules (general and specialised) that hold
+    /// one, in the order of the architectures.
+    pub images: BTreeMap<(CodeKind, gpu_arch::Arch), Count>,
+}
+
+/// How often an architecture occurs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Images.
+    pub images: usize,
+    /// General modules with such an image.
+    pub general: usize,
+    /// Specialised modules with such an image.
+    pub specialised: usize,
+}
+
+/// Specialised modules of one set of architectures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Specialised {
+    /// Kinds and architectures that each of them holds.
+    pub archs: BTreeSet<(CodeKind, gpu_arch::Arch)>,
+    /// How many there are.
+    pub modules: usize,
+}
+
+/// Whether a module is specialised: its images, LTO-IR aside, name one architecture number only, or only targets with
+/// a suffix.
+#[must_use]
+pub fn is_specialised(module: &Module) -> bool {
+    let archs = || module.images.iter().filter(|image| image.kind != CodeKind::LtoIr).filter_map(|image| image.arch);
+    let mut numbers = archs().map(gpu_arch::Arch::number);
+    let first = numbers.next();
+    numbers.all(|number| Some(number) == first) || archs().all(|arch| arch.suffix() != gpu_arch::Suffix::None)
+}
+
+impl Coverage {
+    /// The coverage by code that the driver loads (`relocatable` false; unknown linkage counts as loadable) or by code
+    /// that still needs a device link.
+    #[must_use]
+    pub fn of(member: &Member, relocatable: bool) -> Self {
+        let mut coverage = Self::default();
+        let mut specialised: BTreeMap<BTreeSet<(CodeKind, gpu_arch::Arch)>, usize> = BTreeMap::new();
+        let counts = |image: &&Image| (image.linkage == Linkage::Relocatable) == relocatable;
+        for module in member.modules.iter().filter(|module| module.source != Source::OffloadBundle) {
+            let images = module.images.iter().filter(counts);
+            let keys: Vec<_> = images.filter_map(|image| Some((image.kind, image.arch?))).collect();
+            if keys.is_empty() {
+                continue;
+            }
+            let distinct: BTreeSet<_> = keys.iter().copied().collect();
+            let alone = is_specialised(module);
+            for key in keys {
+                let count = coverage.images.entry(key).or_default();
+                count.images = count.images.saturating_add(1);
+            }
+            for key in &distinct {
+                let count = coverage.images.entry(*key).or_default();
+                let modules = if alone { &mut count.specialised } else { &mut count.general };
+                *modules = modules.saturating_add(1);
+            }
+            if alone {
+                let number = specialised.entry(distinct).or_default();
+                *number = number.saturating_add(1);
+            } else {
+                coverage.general = coverage.general.saturating_add(1);
+            }
+        }
+        coverage.specialised =
+            specialised.into_iter().map(|(archs, modules)| Specialised { archs, modules }).collect();
+        coverage
+    }
+
+    /// Modules counted here.
+    #[must_use]
+    pub fn modules(&self) -> usize {
+        self.specialised.iter().map(|set| set.modules).fold(self.general, usize::saturating_add)
+    }
+
+    /// Architectures of one kind that every general module holds; where there are none, that every module holds.
+    #[must_use]
+    pub fn everywhere(&self, kind: CodeKind) -> Vec<gpu_arch::Arch> {
+        self.pick(kind, |count| {
+            if self.general > 0 { count.general == self.general } else { count.specialised == self.modules() }
+        })
+    }
+
+    /// Architectures of one kind that only some of those modules hold, with the number that do.
+    #[must_use]
+    pub fn somewhere(&self, kind: CodeKind) -> Vec<(gpu_arch::Arch, usize)> {
+        let everywhere = self.everywhere(kind);
+        let rest = self.pick(kind, |count| self.general == 0 || count.general > 0);
+        rest.into_iter()
+            .filter(|arch| !everywhere.contains(arch))
+            .map(|arch| {
+                let count = self.images.get(&(kind, arch)).copied().unwrap_or_default();
+                (arch, if self.general > 0 { count.general } else { count.specialised })
+            })
+            .collect()
+    }
+
+    fn pick(&self, kind: CodeKind, keep: impl Fn(&Count) -> bool) -> Vec<gpu_arch::Arch> {
+        let own = self.images.iter().filter(|((of, _), count)| *of == kind && keep(count));
+        own.map(|((_, arch), _)| *arch).collect()
+    }
+}

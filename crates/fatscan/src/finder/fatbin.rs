@@ -1,0 +1,311 @@
+use fatbin::{ENTRY_HEADER_SIZE, Entry, EntryHeader, ErrorKind, FATBIN_HEADER_SIZE, FatbinHeader, Kind};
+use fatscan_containers::{ByteStream, Format};
+use gpu_arch::{Arch, Suffix};
+
+use super::{Finder, Issue};
+use crate::diagnostic::Code;
+use crate::inspect;
+use crate::model::{CodeKind, Image, Linkage, Module, Source};
+
+/// Uncompressed cubins up to this size are compared with their entry header on the way.
+const COMPARE: u64 = 256 * 1024;
+
+/// One entry while its chain is read.
+struct Step {
+    images: Vec<Image>,
+    issues: Vec<Issue>,
+}
+
+impl<S: ByteStream> Finder<'_, S> {
+    /// A fatbin, if it is one: headers are read, payloads skipped. Where the chain breaks, its good entries stay and
+    /// the search goes on behind the fatbin's header, so that a wrong size hides nothing.
+    pub(super) fn fatbin(&mut self) {
+        let start = self.stream.position();
+        let header_size = FATBIN_HEADER_SIZE as u64;
+        self.stream.fill(FATBIN_HEADER_SIZE.saturating_add(ENTRY_HEADER_SIZE));
+        let header = match FatbinHeader::parse(self.stream.window()) {
+            Ok(header) => header,
+            Err(error) => {
+                // anywhere else the same bytes are program code or data
+                let version = self.stream.window().get(4..8);
+                let cut = error.kind == ErrorKind::FatbinHeaderCut && version == Some(&[1, 0, 16, 0]);
+                if start == 0 || cut {
+                    self.issue(Code::FatbinHeader, Some(start), error.kind.to_string());
+                }
+                return;
+            }
+        };
+        if header.size == 0 {
+            self.harvest.empty_fatbins = self.harvest.empty_fatbins.saturating_add(1);
+            self.stream.skip(header_size);
+            return;
+        }
+        let first = self.stream.window().get(FATBIN_HEADER_SIZE..).map(EntryHeader::parse);
+        if let Some(Ok(first)) = first
+            && !first.is_plausible() {
+                if start == 0 {
+                    self.issue(Code::FatbinHeader, Some(start), ErrorKind::NotAnEntry.to_string());
+                }
+                return;
+            }
+        // a fatbin inside the stated size of a damaged one: that one's payloads end here
+        self.shadow_end = self.shadow_end.min(start);
+        self.stream.skip(header_size);
+        let mut images = Vec::new();
+        let broken = self.entries(header.size, &mut images);
+        self.link_bare(&mut images);
+        if let Some(error) = broken {
+            self.broken(start, &header, error, images.len());
+        }
+        if !images.is_empty() {
+            self.module(Module {
+                object: None,
+                section: None,
+                offset: start,
+                source: Source::Fatbin,
+                wrapped: None,
+                damaged: broken.is_some(),
+                images,
+            });
+        }
+    }
+
+    /// Reads the chain of a fatbin of `size` bytes; on a break the error with its offset in the stream, and the
+    /// architecture of the entry if its header was whole.
+    fn entries(&mut self, size: u64, images: &mut Vec<Image>) -> Option<Break> {
+        let mut rest = size;
+        while rest > 0 {
+            let offset = self.stream.position();
+            let first = images.len();
+            match self.entry(offset, rest, first) {
+                Ok((step, total)) => {
+                    rest = rest.saturating_sub(total);
+                    images.extend(step.images);
+                    self.harvest.issues.extend(step.issues);
+                }
+                Err((kind, header)) => return Some(Break { kind, offset, header }),
+            }
+            if self.images.saturating_add(images.len()) > self.options.limits.images {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn entry(&mut self, offset: u64, rest: u64, index: usize) -> Result<(Step, u64), (ErrorKind, Option<EntryHeader>)> {
+        if rest < ENTRY_HEADER_SIZE as u64 || !self.stream.fill(ENTRY_HEADER_SIZE) {
+            return Err((ErrorKind::EntryHeaderCut, None));
+        }
+        let header = EntryHeader::parse(self.stream.window()).map_err(|error| (error.kind, None))?;
+        header.check(rest).map_err(|error| (error.kind, Some(header)))?;
+        let record_size = usize::try_from(header.header_size).unwrap_or(usize::MAX);
+        let read = record_size.min(self.options.limits.entry_header);
+        if !self.stream.fill(read) {
+            return Err((ErrorKind::EntryHeaderCut, Some(header)));
+        }
+        let record = self.stream.window().get(..read).unwrap_or_default().to_vec();
+        if self.stream.skip(u64::from(header.header_size)) < u64::from(header.header_size) {
+            return Err((ErrorKind::EntryHeaderCut, Some(header)));
+        }
+        let Ok(entry) = Entry::new(&record, &[]) else { return Err((ErrorKind::EntryHeaderCut, Some(header))) };
+        let mut step = Step { images: Vec::new(), issues: Vec::new() };
+        self.read_entry(offset, index, &entry, &mut step);
+        self.look_inside(offset, index, &record, &header, &mut step);
+        if self.stream.skip(header.padded_size) < header.padded_size {
+            return Err((ErrorKind::PayloadCut, Some(header)));
+        }
+        let total = header.total_size().ok_or((ErrorKind::PayloadSize, Some(header)))?;
+        Ok((step, total))
+    }
+
+    /// The image of an entry, or the images of a concatenated one.
+    fn read_entry(&mut self, offset: u64, index: usize, entry: &Entry<'_>, step: &mut Step) {
+        let header = entry.header();
+        let mut say = |code, image, detail: String| step.issues.push(Issue { code, offset: Some(offset), image, detail });
+        if u64::from(header.compressed_size) > header.padded_size {
+            say(Code::EntryCompressedSize, Some(index), String::new());
+        }
+        if header.kind != Kind::Concat {
+            let (identifier, options) = (entry.identifier(), entry.options());
+            for error in [identifier.err(), options.err(), entry.compat().err()].into_iter().flatten() {
+                say(Code::EntryText, Some(index), error.kind.to_string());
+            }
+            if let Some(detail) = entry.compat().ok().flatten().and_then(|compat| inspect::compat(header, compat)) {
+                say(Code::HeaderAgainstCompat, Some(index), detail);
+            }
+            let mut image = image(header, offset);
+            image.identifier = self.text(identifier.ok().flatten());
+            image.options = self.text(options.ok().flatten());
+            step.images.push(image);
+            return;
+        }
+        let members: Vec<_> = entry.members().collect();
+        let total: u64 = members.iter().flatten().map(|member| member.range().1).fold(0, u64::saturating_add);
+        let mut left = header.stored_size();
+        let last = members.iter().filter(|member| member.is_ok()).count().saturating_sub(1);
+        for (number, member) in members.iter().enumerate() {
+            let image_index = index.saturating_add(step.images.len());
+            match member {
+                Err(error) => step.issues.push(Issue {
+                    code: Code::ConcatTable,
+                    offset: Some(offset),
+                    image: None,
+                    detail: error.kind.to_string(),
+                }),
+                Ok(member) => {
+                    let mut say = |code, detail: String| {
+                        step.issues.push(Issue { code, offset: Some(offset), image: Some(image_index), detail });
+                    };
+                    let (identifier, options) = (member.identifier(), member.options());
+                    for error in [identifier.err(), options.err(), member.compat().err()].into_iter().flatten() {
+                        say(Code::EntryText, error.kind.to_string());
+                    }
+                    let compat = member.compat().ok().flatten();
+                    if let Some(detail) = compat.and_then(|compat| inspect::compat(member.header(), compat)) {
+                        say(Code::HeaderAgainstCompat, detail);
+                    }
+                    let length = member.range().1;
+                    // the one compressed payload is shared out by length, the rest goes to the last
+                    let share = if number >= last {
+                        left
+                    } else {
+                        let share = u128::from(header.stored_size()).saturating_mul(u128::from(length));
+                        u64::try_from(share.checked_div(u128::from(total)).unwrap_or(0)).unwrap_or(0).min(left)
+                    };
+                    left = left.saturating_sub(share);
+                    let mut image = image(member.header(), offset);
+                    image.compression = header.compression();
+                    image.stored_bytes = share;
+                    image.unpacked_bytes = Some(length);
+                    image.identifier = self.text(identifier.ok().flatten());
+                    image.options = self.text(options.ok().flatten());
+                    image.concat = u32::try_from(number).ok();
+                    step.images.push(image);
+                }
+            }
+        }
+    }
+
+    /// Looks into the payload where that is asked for, or where it is uncompressed and small. The stream stands at
+    /// the payload and stays there.
+    fn look_inside(&mut self, offset: u64, index: usize, record: &[u8], header: &EntryHeader, step: &mut Step) {
+        let is_elf = header.kind == Kind::Elf;
+        let plain = header.compression() == fatbin::Compression::None;
+        let bare = self.format == Some(Format::Fatbin) && is_elf;
+        let small = is_elf && plain && header.padded_size <= COMPARE;
+        if !(self.options.verify || bare || small) {
+            return;
+        }
+        let mut say = |code, image, detail: String| step.issues.push(Issue { code, offset: Some(offset), image, detail });
+        let stored = header.stored_size();
+        let limit = self.options.limits.payload_bytes;
+        if stored > header.padded_size {
+            return;
+        }
+        if stored > limit || (self.options.verify && header.unpacked_size() > limit) {
+            if self.options.verify {
+                say(Code::LimitPayload, Some(index), format!("{} bytes", header.unpacked_size()));
+            }
+            return;
+        }
+        let Ok(size) = usize::try_from(stored) else { return };
+        if !self.stream.fill(size) {
+            return;
+        }
+        let payload = self.stream.window().get(..size).unwrap_or_default();
+        let Ok(entry) = Entry::new(record, payload) else { return };
+        if self.options.verify {
+            inspect::verify(&entry, limit, &mut self.scratch, &mut step.images, &mut |code, member, detail| {
+                say(code, Some(index.saturating_add(member)), detail);
+            });
+        } else if plain && let Some(image) = step.images.first_mut() {
+            inspect::cubin(payload, image, &mut |code, detail| say(code, Some(index), detail));
+        }
+        if bare && let Some(image) = step.images.first_mut() {
+            image.linkage = inspect::linkage(&entry, limit, &mut self.scratch);
+        }
+    }
+
+    /// In a bare fatbin no section tells what is relocatable: the cubins do, and PTX follows the cubins beside it.
+    fn link_bare(&self, images: &mut [Image]) {
+        if self.format != Some(Format::Fatbin) {
+            return;
+        }
+        let cubins = images.iter().filter(|image| image.kind == CodeKind::Sass).map(|image| image.linkage);
+        let beside = if cubins.clone().any(|linkage| linkage == Linkage::Relocatable) {
+            Linkage::Relocatable
+        } else {
+            Linkage::Loadable
+        };
+        for image in images.iter_mut().filter(|image| image.linkage == Linkage::Unknown) {
+            image.linkage = if image.kind == CodeKind::Sass { Linkage::Loadable } else { beside };
+        }
+    }
+
+    fn broken(&mut self, start: u64, header: &FatbinHeader, broken: Break, good: usize) {
+        let code = match broken.kind {
+            ErrorKind::PayloadCut | ErrorKind::EntryHeaderCut => Code::FatbinCut,
+            _ => Code::FatbinEntry,
+        };
+        let arch = broken.header.filter(EntryHeader::is_plausible).map(|header| {
+            let image = image(&header, broken.offset);
+            image.arch_name().map(|name| format!(" of {name}")).unwrap_or_default()
+        });
+        let detail = format!("{} in entry {good}{}", broken.kind, arch.unwrap_or_default());
+        self.issue(code, Some(broken.offset), detail);
+        let behind = start.saturating_add(FATBIN_HEADER_SIZE as u64);
+        self.shadow_end = behind.saturating_add(header.size);
+        if self.rereads < self.options.limits.rereads {
+            self.rereads = self.rereads.saturating_add(1);
+            self.stream.rewind(behind);
+        } else if self.rereads == self.options.limits.rereads {
+            self.rereads = self.rereads.saturating_add(1);
+            self.issue(Code::LimitRereads, Some(broken.offset), String::new());
+        }
+    }
+}
+
+/// Where and why a chain ends too early.
+#[derive(Clone, Copy)]
+struct Break {
+    kind: ErrorKind,
+    offset: u64,
+    header: Option<EntryHeader>,
+}
+
+/// The image that an entry header, or the record of a member, names.
+fn image(header: &EntryHeader, offset: u64) -> Image {
+    let suffix = match header.flags.suffix() {
+        Some('a') => Suffix::A,
+        Some(_) => Suffix::F,
+        None => Suffix::None,
+    };
+    let (kind, linkage) = match header.kind {
+        Kind::Ptx => (CodeKind::Ptx, Linkage::Unknown),
+        Kind::RelocatablePtx => (CodeKind::Ptx, Linkage::Relocatable),
+        Kind::Elf => (CodeKind::Sass, Linkage::Unknown),
+        Kind::LtoIr => (CodeKind::LtoIr, Linkage::Relocatable),
+        Kind::TileIr => (CodeKind::TileIr, Linkage::Unknown),
+        _ => (CodeKind::Other, Linkage::Unknown),
+    };
+    let has_arch = !matches!(header.kind, Kind::Index | Kind::Concat);
+    let (major, minor) = header.code_version;
+    Image {
+        kind,
+        arch: has_arch.then(|| Arch::new(header.arch, suffix)),
+        foreign: None,
+        version: matches!(kind, CodeKind::Ptx | CodeKind::Sass).then_some((major, minor)),
+        cubin_abi: if kind == CodeKind::Sass && major == 1 { u8::try_from(minor).ok() } else { None },
+        linkage,
+        flags: header.flags.bits(),
+        compression: header.compression(),
+        stored_bytes: header.stored_size().min(header.padded_size),
+        unpacked_bytes: Some(header.unpacked_size()),
+        identifier: None,
+        options: None,
+        has_kernels: None,
+        offset,
+        concat: None,
+    }
+}
+

@@ -1,0 +1,80 @@
+use cubin::{PTX_HEAD_LIMIT, PtxHead, is_ptx_text_byte};
+use fatbin::Compression;
+use fatscan_containers::ByteStream;
+use memchr::memmem;
+
+use super::Finder;
+use crate::model::{CodeKind, Image, Linkage, Module, Source};
+
+const VERSION: &[u8] = b".version";
+
+impl<S: ByteStream> Finder<'_, S> {
+    /// PTX text that lies bare in the file: `.version N.M`, then `.target`. It ends at the first byte that is no text,
+    /// or where the next PTX text begins.
+    pub(super) fn ptx(&mut self) {
+        self.stream.fill(PTX_HEAD_LIMIT);
+        if self.is_shadowed() {
+            return;
+        }
+        let Some(head) = PtxHead::parse(self.stream.window()) else { return };
+        let offset = self.stream.position();
+        self.stream.skip(u64::try_from(head.length).unwrap_or(0));
+        self.skip_text();
+        let size = self.stream.position().saturating_sub(offset);
+        let image = Image {
+            kind: CodeKind::Ptx,
+            arch: Some(head.target),
+            foreign: None,
+            version: Some(head.version),
+            cubin_abi: None,
+            linkage: Linkage::Loadable,
+            flags: 0,
+            compression: Compression::None,
+            stored_bytes: size,
+            unpacked_bytes: Some(size),
+            identifier: None,
+            options: None,
+            has_kernels: None,
+            offset,
+            concat: None,
+        };
+        self.module(Module {
+            object: None,
+            section: None,
+            offset,
+            source: Source::PtxText,
+            wrapped: None,
+            damaged: false,
+            images: vec![image],
+        });
+    }
+
+    fn skip_text(&mut self) {
+        loop {
+            let window = self.stream.window();
+            let end = window.iter().position(|byte| !is_ptx_text_byte(*byte));
+            let text = window.get(..end.unwrap_or(window.len())).unwrap_or(window);
+            if let Some(at) = memmem::find(text, VERSION) {
+                self.step(at);
+                self.stream.fill(PTX_HEAD_LIMIT);
+                if PtxHead::parse(self.stream.window()).is_some() {
+                    return;
+                }
+                self.step(VERSION.len());
+            } else if let Some(end) = end {
+                self.step(end);
+                return;
+            } else {
+                let tail = VERSION.len().saturating_sub(1);
+                let step = window.len().saturating_sub(tail);
+                self.step(step);
+                if !self.stream.fill(VERSION.len()) {
+                    let rest = self.stream.window();
+                    let end = rest.iter().position(|byte| !is_ptx_text_byte(*byte)).unwrap_or(rest.len());
+                    self.step(end);
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Where an entry header and the code behind it disagree. The header is what the packager was told; the driver loads
+//! what is there.
+
+use cubin::{Cubin, Family, Head, PtxHead, TileIrHead, accelerator_target};
+use fatbin::{Entry, EntryHeader, ErrorKind, Kind};
+use gpu_arch::{Arch, Suffix};
+
+use crate::diagnostic::Code;
+use crate::finder;
+use crate::model::{CodeKind, Image, Linkage};
+
+/// What an entry's copy of `.nv.compat` says against its header, if it does.
+pub(crate) fn compat(header: &EntryHeader, compat: &[u8]) -> Option<String> {
+    let exact = accelerator_target(compat)? == 1;
+    let labelled = header.flags.suffix();
+    if exact == (labelled == Some('a')) {
+        return None;
+    }
+    let suffix = labelled.map(String::from).unwrap_or_default();
+    let own = if exact { "for exactly one architecture (a)" } else { "not for exactly one architecture (no a)" };
+    Some(format!("the header says sm_{}{suffix}, the record says {own}", header.arch))
+}
+
+/// Compares the image of an ELF entry with its cubin, and notes what the cubin tells besides.
+pub(crate) fn cubin(payload: &[u8], image: &mut Image, say: &mut dyn FnMut(Code, String)) {
+    let labelled = image.arch.unwrap_or(Arch::new(0, Suffix::None));
+    match Cubin::parse(payload) {
+        Ok(cubin) => {
+            image.has_kernels = cubin.has_kernels;
+            let own = cubin.arch;
+            let suffix_differs = match (labelled.suffix(), own.suffix()) {
+                (Suffix::F, Suffix::None) => cubin.family == Family::No,
+                (label, own) => label != own,
+            };
+            if labelled.number() != own.number() || suffix_differs {
+                say(Code::HeaderAgainstPayload, format!("the header says sm_{labelled}, the cubin says sm_{own}"));
+            }
+        }
+        Err(error) => match Head::parse(payload) {
+            Ok(head) if head.number != labelled.number() => {
+                say(Code::HeaderAgainstPayload, format!("the header says sm_{labelled}, the cubin says sm_{}", head.number));
+                say(Code::CubinDamaged, error.to_string());
+            }
+            _ => say(Code::CubinDamaged, error.to_string()),
+        },
+    }
+}
+
+/// Whether the cubin of an entry is linked, from its first 64 bytes; unknown where they cannot be had.
+pub(crate) fn linkage(entry: &Entry<'_>, limit: u64, scratch: &mut Vec<u8>) -> Linkage {
+    let decoded = fatbin::decode_prefix(entry, cubin::HEAD_SIZE as u64, limit, scratch);
+    match decoded.ok().and_then(|()| Head::parse(scratch).ok()) {
+        Some(head) => finder::linkage(head.file_type),
+        None => Linkage::Unknown,
+    }
+}
+
+/// Decodes a payload and compares every image in it with its header.
+pub(crate) fn verify(
+    entry: &Entry<'_>,
+    limit: u64,
+    scratch: &mut Vec<u8>,
+    images: &mut [Image],
+    say: &mut dyn FnMut(Code, usize, String),
+) {
+    match fatbin::decode(entry, limit, scratch) {
+        Ok(()) => {}
+        Err(error) if error.kind == ErrorKind::Scrambled => return,
+        Err(error) => return say(Code::PayloadDamaged, 0, error.kind.to_string()),
+    }
+    if entry.header().kind == Kind::Concat {
+        for (number, member) in entry.members().flatten().enumerate() {
+            let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
+            if let (Some(image), Ok(bytes)) = (image, member.bytes(scratch)) {
+                compare(bytes, image, &mut |code, detail| say(code, number, detail));
+            }
+        }
+    } else if let Some(image) = images.first_mut() {
+        compare(scratch, image, &mut |code, detail| say(code, 0, detail));
+    }
+}
+
+fn compare(bytes: &[u8], image: &mut Image, say: &mut dyn FnMut(Code, String)) {
+    match image.kind {
+        CodeKind::Sass => cubin(bytes, image, say),
+        CodeKind::Ptx => {
+            let labelled = image.arch.unwrap_or(Arch::new(0, Suffix::None));
+            match PtxHead::find(bytes) {
+                Some(head) if head.target != labelled => say(
+                    Code::HeaderAgainstPayload,
+                    format!("the header says compute_{labelled}, the text says .target sm_{}", head.target),
+                ),
+                Some(head) if image.version.is_some_and(|version| version != head.version) => {
+                    let (major, minor) = head.version;
+                    say(Code::HeaderAgainstPayload, format!("the text says .version {major}.{minor}"));
+                }
+                Some(_) => {}
+                None => say(Code::PayloadDamaged, "no .version and .target in the PTX text".to_owned()),
+            }
+        }
+        CodeKind::TileIr if TileIrHead::parse(bytes).is_none() => {
+            say(Code::PayloadDamaged, "no Tile IR".to_owned());
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,273 @@
+//! The report for other programs: JSON of schema 1. Fields keep their names and meanings; new ones may come.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::Diagnostic;
+use crate::model;
+
+/// Version of the schema.
+pub const SCHEMA: u32 = 1;
+
+/// A whole report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Document {
+    /// Version of the schema, 1.
+    pub schema: u32,
+    /// Who wrote the report.
+    pub tool: Tool,
+    /// What was scanned, in the order given.
+    pub artefacts: Vec<Artefact>,
+    /// What the scan has to say beside, by place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The writer of a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tool {
+    /// `fatscan`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// A wheel, a directory, a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Artefact {
+    /// Path as given, or below a directory that was given.
+    pub path: String,
+    /// `wheel`, `zip`, `tar`, `directory` or `file`.
+    pub kind: String,
+    /// Bytes on disk.
+    pub size: u64,
+    /// Native files without device code, by number.
+    pub members_without_code: u64,
+    /// Files with device code, by path.
+    pub members: Vec<Member>,
+}
+
+/// A file with device code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Member {
+    /// Path in the artefact.
+    pub path: String,
+    /// `elf`, `pe`, `coff`, `macho`, `archive`, `fatbin`, `cubin`, `ptx`, `lto-ir`, `tile-ir`, `offload-bundle`; or
+    /// `unknown` for a file of another format that was given by name.
+    pub format: String,
+    /// Machine of the host code, `x86_64`, `aarch64`, ...
+    pub machine: Option<String>,
+    /// Bytes, unpacked.
+    pub size: u64,
+    /// Fatbins that are not empty, bare cubins, PTX texts, bare files of LTO-IR or Tile IR.
+    pub modules: u64,
+    /// Pieces of code in them and in other vendors' bundles.
+    pub images: u64,
+    /// Fatbins without entries.
+    pub empty_fatbins: u64,
+    /// The images, counted by kind, architecture, ISA, source and linkage.
+    pub code: Vec<Code>,
+    /// Every module, with `--by module`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modules_detail: Option<Vec<Module>>,
+}
+
+/// Images that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Code {
+    /// `sass`, `ptx`, `lto-ir`, `tile-ir` or `other`.
+    pub kind: String,
+    /// `sm_100f`, `compute_90`, `lto_90`, `gfx942`, ...; null where there is none.
+    pub arch: Option<String>,
+    /// PTX ISA version of PTX.
+    pub isa: Option<String>,
+    /// `fatbin`, `cubin`, `ptx-text`, `raw` or `offload-bundle`.
+    pub source: String,
+    /// `loadable`, `relocatable` or `unknown`, which counts as loadable.
+    pub linkage: String,
+    /// How many.
+    pub count: u64,
+    /// Bytes in the file.
+    pub stored_bytes: u64,
+    /// Bytes when unpacked, as stated; null where one of them does not state it.
+    pub unpacked_bytes: Option<u64>,
+    /// How many by compression: `none`, `zlib`, `lz4`, `lz4-frame`, `zstd`.
+    pub compression: BTreeMap<String, u64>,
+}
+
+/// One module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Module {
+    /// `x.so!.nv_fatbin@0x3a40`, archives and their objects before it.
+    pub place: String,
+    /// Section, where known.
+    pub section: Option<String>,
+    /// As in [`Code`].
+    pub source: String,
+    /// Whether a wrapper record points at it; null where that cannot be told.
+    pub wrapped: Option<bool>,
+    /// Whether its chain of entries is broken: there may have been more images.
+    pub damaged: bool,
+    /// Its images, in the order of the file.
+    pub images: Vec<Image>,
+}
+
+/// One image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Image {
+    /// As in [`Code`].
+    pub kind: String,
+    /// As in [`Code`].
+    pub arch: Option<String>,
+    /// As in [`Code`].
+    pub isa: Option<String>,
+    /// As in [`Code`].
+    pub source: String,
+    /// As in [`Code`].
+    pub linkage: String,
+    /// The flag word of a fatbin entry.
+    pub flags: u64,
+    /// `none`, `zlib`, `lz4`, `lz4-frame` or `zstd`.
+    pub compression: String,
+    /// Bytes in the file.
+    pub stored_bytes: u64,
+    /// Bytes when unpacked, as stated.
+    pub unpacked_bytes: Option<u64>,
+    /// Compiled for debugging.
+    pub debug: bool,
+    /// Identifier of the entry, often the source file.
+    pub identifier: Option<String>,
+    /// Options of the compiler behind it.
+    pub options: Option<String>,
+}
+
+impl Document {
+    /// The document of a report; with `modules` every module is listed.
+    #[must_use]
+    pub fn new(report: &model::Report, modules: bool) -> Self {
+        Self {
+            schema: SCHEMA,
+            tool: Tool { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            artefacts: report.artefacts.iter().map(|artefact| Artefact::new(artefact, modules)).collect(),
+            diagnostics: report.diagnostics.clone(),
+        }
+    }
+}
+
+impl Artefact {
+    /// The view of an artefact.
+    #[must_use]
+    pub fn new(artefact: &model::Artefact, modules: bool) -> Self {
+        Self {
+            path: artefact.path.clone(),
+            kind: artefact.kind.name().to_owned(),
+            size: artefact.size,
+            members_without_code: artefact.members_without_code,
+            members: artefact.members.iter().map(|member| Member::new(member, modules)).collect(),
+        }
+    }
+}
+
+impl Member {
+    /// The view of a member.
+    #[must_use]
+    pub fn new(member: &model::Member, modules: bool) -> Self {
+        let own = member.modules.iter().filter(|module| module.source != model::Source::OffloadBundle);
+        let images = member.modules.iter().map(|module| module.images.len()).fold(0, usize::saturating_add);
+        Self {
+            path: member.path.clone(),
+            format: member.format.to_owned(),
+            machine: member.machine.map(ToOwned::to_owned),
+            size: member.size,
+            modules: own.count().try_into().unwrap_or(u64::MAX),
+            images: images.try_into().unwrap_or(u64::MAX),
+            empty_fatbins: member.empty_fatbins,
+            code: Code::rows(&member.modules),
+            modules_detail: modules.then(|| member.modules.iter().map(|module| Module::new(member, module)).collect()),
+        }
+    }
+}
+
+impl Code {
+    /// One row for each kind, architecture, ISA, source and linkage, in that order.
+    #[must_use]
+    pub fn rows(modules: &[model::Module]) -> Vec<Self> {
+        let mut rows = BTreeMap::new();
+        let images = modules.iter().flat_map(|module| module.images.iter().map(move |image| (module.source, image)));
+        for (source, image) in images {
+            let key = (image.kind, image.arch, image.foreign.clone(), isa(image), source, image.linkage);
+            let row = rows.entry(key).or_insert_with(|| Self {
+                kind: image.kind.name().to_owned(),
+                arch: image.arch_name(),
+                isa: isa_text(image),
+                source: source.name().to_owned(),
+                linkage: image.linkage.name().to_owned(),
+                count: 0,
+                stored_bytes: 0,
+                unpacked_bytes: Some(0),
+                compression: BTreeMap::new(),
+            });
+            row.count = row.count.saturating_add(1);
+            row.stored_bytes = row.stored_bytes.saturating_add(image.stored_bytes);
+            row.unpacked_bytes = row.unpacked_bytes.zip(image.unpacked_bytes).map(|(sum, more)| sum.saturating_add(more));
+            let compression = row.compression.entry(image.compression.name().to_owned()).or_default();
+            *compression = compression.saturating_add(1);
+        }
+        rows.into_values().collect()
+    }
+}
+
+fn isa(image: &model::Image) -> Option<(u16, u16)> {
+    image.version.filter(|_| image.kind == model::CodeKind::Ptx)
+}
+
+fn isa_text(image: &model::Image) -> Option<String> {
+    isa(image).map(|(major, minor)| format!("{major}.{minor}"))
+}
+
+impl Module {
+    /// The view of a module.
+    #[must_use]
+    pub fn new(member: &model::Member, module: &model::Module) -> Self {
+        let place = model::Place {
+            path: [&member.path, module.object.as_deref().unwrap_or_default(), ""],
+            section: module.section.as_deref(),
+            offset: Some(module.offset),
+            image: None,
+        };
+        Self {
+            place: place.to_string(),
+            section: module.section.as_deref().map(ToOwned::to_owned),
+            source: module.source.name().to_owned(),
+            wrapped: module.wrapped,
+            damaged: module.damaged,
+            images: module.images.iter().map(|image| Image::new(module.source, image)).collect(),
+        }
+    }
+}
+
+impl Image {
+    fn new(source: model::Source, image: &model::Image) -> Self {
+        Self {
+            kind: image.kind.name().to_owned(),
+            arch: image.arch_name(),
+            isa: isa_text(image),
+            source: source.name().to_owned(),
+            linkage: image.linkage.name().to_owned(),
+            flags: image.flags,
+            compression: image.compression.name().to_owned(),
+            stored_bytes: image.stored_bytes,
+            unpacked_bytes: image.unpacked_bytes,
+            debug: image.is_debug(),
+            identifier: image.identifier.as_deref().map(ToOwned::to_owned),
+            options: image.options.as_deref().map(ToOwned::to_owned),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Finds the CUDA device code in wheels, libraries and bare files, and reports it.
+//!
+//! [`scan_paths`] reads paths, [`scan_bytes`] one file in memory. Both give the model: a [`Report`] of [`Artefact`]s
+//! with [`Member`]s with [`Module`]s with [`Image`]s, and [`Diagnostic`]s for everything that is damaged or odd. There
+//! is no error to handle: damage is data. [`json::Document`] is the same for other programs, with a stable schema.
+//!
+//! ```
+//! use fatscan::{Options, scan_bytes};
+//! let ptx = b".version 8.5\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n";
+//! let (member, diagnostics) = scan_bytes("k.ptx", ptx, &Options::default());
+//! let image = &member.unwrap().modules[0].images[0];
+//! assert_eq!(image.arch_name().unwrap(), "compute_90a");
+//! assert!(diagnostics.is_empty());
+//! ```
+
+mod coverage;
+mod diagnostic;
+mod finder;
+mod input;
+mod inspect;
+pub mod json;
+mod label;
+mod member;
+mod model;
+mod options;
+mod parallel;
+mod progress;
+
+pub use coverage::{Count, Coverage, Specialised, is_specialised};
+pub use diagnostic::{Code, Diagnostic, Level};
+pub use input::scan_paths;
+pub use member::{scan_bytes, scan_stream};
+pub use model::{
+    Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source,
+};
+pub use options::{Limits, Options};
+pub use parallel::with_threads;
+pub use progress::Progress;

@@ -1,0 +1,259 @@
+//! One native file, read as a stream: sniffed, searched, labelled.
+
+use fatscan_containers::{
+    ArchiveWalk, Bounded, ByteStream, Format, Layout, SNIFF_SIZE, SliceStream, layout_of, universal,
+};
+
+use crate::diagnostic::{Code, Diagnostic, Level};
+use crate::finder::{Finder, Issue};
+use crate::label;
+use crate::model::{CodeKind, Image, Linkage, Member, Module, Place, Source};
+use crate::options::Options;
+
+/// What one file gave.
+#[derive(Debug, Default)]
+pub(crate) struct Scanned {
+    /// Present if it holds device code.
+    pub(crate) member: Option<Member>,
+    /// Whether it is a file that could hold device code.
+    pub(crate) is_candidate: bool,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Where the file is, for its diagnostics.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Names<'a> {
+    /// The artefact, or empty if the member is the whole.
+    pub(crate) artefact: &'a str,
+    /// The path of the member.
+    pub(crate) member: &'a str,
+}
+
+impl Names<'_> {
+    pub(crate) fn place(&self) -> String {
+        Place { path: [self.artefact, self.member, ""], ..Place::default() }.to_string()
+    }
+}
+
+/// Scans the device code in `bytes`, the content of one file named `name`, held in memory.
+#[must_use]
+pub fn scan_bytes(name: &str, bytes: &[u8], options: &Options) -> (Option<Member>, Vec<Diagnostic>) {
+    scan_stream(name, &mut SliceStream::new(bytes), options)
+}
+
+/// Scans the device code in a stream that holds one file named `name`.
+pub fn scan_stream<S: ByteStream>(name: &str, stream: &mut S, options: &Options) -> (Option<Member>, Vec<Diagnostic>) {
+    let scanned = scan(Names { artefact: "", member: name }, stream, true, options);
+    (scanned.member, scanned.diagnostics)
+}
+
+/// Scans one file. One of unknown format is searched only if it was asked for by name (`explicit`).
+pub(crate) fn scan<S: ByteStream>(names: Names<'_>, stream: &mut S, explicit: bool, options: &Options) -> Scanned {
+    stream.fill(SNIFF_SIZE);
+    let window = stream.window();
+    let format = Format::sniff(window.get(..SNIFF_SIZE).unwrap_or(window));
+    if format.is_none() && !explicit {
+        return Scanned::default();
+    }
+    let mut run = Run { names, options, modules: Vec::new(), empty: 0, machine: None, diagnostics: Vec::new(), hidden: 0 };
+    match format {
+        Some(Format::Zip) => run.say(Code::NestedArchive, &Place::default(), ""),
+        Some(Format::ThinArchive) => run.say(Code::ThinArchive, &Place::default(), ""),
+        Some(Format::Archive) => run.archive(stream),
+        Some(Format::MachOUniversal) => run.universal(stream),
+        Some(format @ (Format::LtoIr | Format::TileIr)) => run.raw(format, stream),
+        format => run.object("", format, stream),
+    }
+    if let Some(fault) = stream.fault() {
+        run.say(Code::MemberDamaged, &Place::default(), &fault.to_string());
+    }
+    let size = stream.position();
+    run.finish(format, size)
+}
+
+struct Run<'a> {
+    names: Names<'a>,
+    options: &'a Options,
+    modules: Vec<Module>,
+    empty: u64,
+    machine: Option<&'static str>,
+    diagnostics: Vec<Diagnostic>,
+    hidden: u64,
+}
+
+impl Run<'_> {
+    fn say(&mut self, code: Code, place: &Place<'_>, detail: &str) {
+        if self.diagnostics.len() >= self.options.limits.diagnostics && code.level() != Level::Error {
+            self.hidden = self.hidden.saturating_add(1);
+            return;
+        }
+        if self.diagnostics.len() >= self.options.limits.diagnostics.saturating_mul(2) {
+            self.hidden = self.hidden.saturating_add(1);
+            return;
+        }
+        let [_, _, object] = place.path;
+        let place = Place { path: [self.names.artefact, self.names.member, object], ..place.clone() };
+        self.diagnostics.push(Diagnostic::new(code, place.to_string(), detail));
+    }
+
+    /// One object: a library, an object file, or a bare piece of device code.
+    fn object<S: ByteStream>(&mut self, object: &str, format: Option<Format>, stream: &mut S) {
+        let mut harvest = Finder::run(stream, format, self.options);
+        let is_host = matches!(format, Some(Format::Elf | Format::Pe | Format::Coff | Format::MachO));
+        // a library without device code needs no names
+        let worth = !harvest.modules.is_empty() || harvest.empty_fatbins > 0 || !harvest.issues.is_empty();
+        let layout = match format {
+            Some(format) if is_host && worth => layout_of(format, stream, &harvest.names),
+            _ => None,
+        };
+        if is_host {
+            if worth && layout.as_ref().is_none_or(|layout| layout.damaged) {
+                let place = Place { path: ["", "", object], ..Place::default() };
+                self.say(Code::SectionTable, &place, "");
+            }
+            label::label(&mut harvest.modules, layout.as_ref(), &harvest.wrappers);
+        } else if format.is_none() {
+            harvest.modules.iter_mut().for_each(|module| module.section = None);
+        }
+        if self.machine.is_none() {
+            self.machine = layout.as_ref().and_then(|layout| layout.machine);
+        }
+        self.foreign(object, &harvest.modules, layout.as_ref());
+        for Issue { code, offset, image, detail } in harvest.issues {
+            let section = offset.and_then(|at| layout.as_ref()?.section_at(at)).map(|section| section.name.as_str());
+            self.say(code, &Place { path: ["", "", object], section, offset, image }, &detail);
+        }
+        if !object.is_empty() {
+            harvest.modules.iter_mut().for_each(|module| module.object = Some(object.into()));
+        }
+        self.modules.append(&mut harvest.modules);
+        self.empty = self.empty.saturating_add(harvest.empty_fatbins);
+    }
+
+    /// Says once that code of another vendor is here.
+    fn foreign(&mut self, object: &str, modules: &[Module], layout: Option<&Layout>) {
+        let bundles = modules.iter().filter(|module| module.source == Source::OffloadBundle);
+        let mut targets: Vec<&str> = bundles
+            .clone()
+            .flat_map(|module| &module.images)
+            .map(|image| image.foreign.as_deref().unwrap_or("targets unknown: the bundle is compressed"))
+            .collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let section = layout.and_then(|layout| label::foreign_sections(layout).next());
+        let detail = match (bundles.count(), section) {
+            (0, None) => return,
+            (0, Some(section)) => format!("section `{section}`"),
+            (count, _) => format!("{count} offload bundles ({})", targets.join(", ")),
+        };
+        self.say(Code::OtherVendor, &Place { path: ["", "", object], ..Place::default() }, &detail);
+    }
+
+    /// A static library: every object by itself.
+    fn archive<S: ByteStream>(&mut self, stream: &mut S) {
+        let mut walk = ArchiveWalk::new();
+        while let Some(step) = walk.next(stream) {
+            match step {
+                Ok(member) => {
+                    let mut object = Bounded::new(stream, member.size);
+                    object.fill(SNIFF_SIZE);
+                    let window = object.window();
+                    let format = Format::sniff(window.get(..SNIFF_SIZE).unwrap_or(window));
+                    self.object(&member.name, format, &mut object);
+                }
+                Err(error) => {
+                    let place = Place { offset: Some(error.offset), ..Place::default() };
+                    self.say(Code::ArchiveHeader, &place, "");
+                    self.object("", None, &mut Bounded::new(stream, u64::MAX));
+                }
+            }
+        }
+    }
+
+    /// A universal Mach-O file: every slice by itself, named by its machine.
+    fn universal<S: ByteStream>(&mut self, stream: &mut S) {
+        for slice in universal(stream.window()) {
+            let gap = slice.offset.saturating_sub(stream.position());
+            if stream.skip(gap) < gap {
+                break;
+            }
+            let name = format!("slice@{:#x}", slice.offset);
+            let mut object = Bounded::new(stream, slice.size);
+            object.fill(SNIFF_SIZE);
+            let format = Format::sniff(object.window());
+            self.object(&name, format, &mut object);
+            let left = slice.offset.saturating_add(slice.size).saturating_sub(stream.position());
+            stream.skip(left);
+        }
+        stream.skip(u64::MAX);
+    }
+
+    /// A file that is one piece of intermediate code and names no architecture.
+    fn raw<S: ByteStream>(&mut self, format: Format, stream: &mut S) {
+        let size = stream.skip(u64::MAX);
+        let (kind, linkage) = match format {
+            Format::LtoIr => (CodeKind::LtoIr, Linkage::Relocatable),
+            _ => (CodeKind::TileIr, Linkage::Loadable),
+        };
+        let image = Image {
+            kind,
+            arch: None,
+            foreign: None,
+            version: None,
+            cubin_abi: None,
+            linkage,
+            flags: 0,
+            compression: fatbin::Compression::None,
+            stored_bytes: size,
+            unpacked_bytes: Some(size),
+            identifier: None,
+            options: None,
+            has_kernels: None,
+            offset: 0,
+            concat: None,
+        };
+        self.modules.push(Module {
+            object: None,
+            section: None,
+            offset: 0,
+            source: Source::Raw,
+            wrapped: None,
+            damaged: false,
+            images: vec![image],
+        });
+    }
+
+    fn finish(mut self, format: Option<Format>, size: u64) -> Scanned {
+        if self.hidden > 0 {
+            let place = Place { path: [self.names.artefact, self.names.member, ""], ..Place::default() };
+            let detail = format!("{} more", self.hidden);
+            self.diagnostics.push(Diagnostic::new(Code::LimitDiagnostics, place.to_string(), &detail));
+        }
+        let found = !self.modules.is_empty() || self.empty > 0;
+        if format.is_none() {
+            let place = Place { path: [self.names.artefact, self.names.member, ""], ..Place::default() };
+            let code = match size {
+                0 => Code::EmptyFile,
+                _ if promises(self.names.member) => Code::NameMismatch,
+                _ => Code::UnknownFormat,
+            };
+            self.diagnostics.push(Diagnostic::new(code, place.to_string(), ""));
+        }
+        let member = found.then(|| Member {
+            path: self.names.member.to_owned(),
+            format: format.map_or("unknown", Format::name),
+            machine: self.machine,
+            size,
+            modules: self.modules,
+            empty_fatbins: self.empty,
+        });
+        Scanned { member, is_candidate: true, diagnostics: self.diagnostics }
+    }
+}
+
+/// Whether the name of a file promises a format that would have been recognised.
+fn promises(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let known = ["whl", "zip", "so", "dll", "pyd", "exe", "a", "lib", "o", "obj", "dylib", "fatbin", "cubin"];
+    extension.is_some_and(|extension| known.contains(&extension.as_str()))
+}

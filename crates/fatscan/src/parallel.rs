@@ -1,0 +1,43 @@
+//! The one place where work is spread over threads.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+
+/// `work` over all items, the heaviest first, by as many threads as the pool has. Results are in the order of the
+/// items, whatever the threads did.
+pub(crate) fn each<T: Sync, R: Send>(
+    items: &[T],
+    weight: impl Fn(&T) -> u64,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|index| core::cmp::Reverse(items.get(*index).map_or(0, &weight)));
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    (0..rayon::current_num_threads().min(items.len())).into_par_iter().with_max_len(1).for_each(|_| {
+        let take = || order.get(next.fetch_add(1, Ordering::Relaxed)).copied();
+        while let Some(index) = take() {
+            if let Some(item) = items.get(index) {
+                let result = work(item);
+                // a poisoned lock means that another worker died, and with it the whole call
+                if let Ok(mut results) = results.lock() {
+                    results.push((index, result));
+                }
+            }
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_default();
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs `work` on a pool of `threads` threads, 0 for as many as there are cores.
+///
+/// # Errors
+/// A message if the system gives no threads.
+pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<R, String> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| error.to_string())?;
+    Ok(pool.install(work))
+}

@@ -1,0 +1,68 @@
+//! Error codes of the CUDA driver and runtime.
+
+use crate::tables::errors::ERRORS;
+
+/// One error, with what to do about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CudaError {
+    /// The number, the same in the driver API (`CUresult`) and the runtime (`cudaError_t`).
+    pub code: u32,
+    /// The name in the driver API; the runtime's where only the runtime has it.
+    pub name: &'static str,
+    /// The name in the runtime.
+    pub runtime_name: &'static str,
+    /// Texts that people see.
+    pub messages: &'static [&'static str],
+    /// What to do.
+    pub advice: &'static str,
+}
+
+/// All errors of the table, by code.
+pub fn errors() -> &'static [CudaError] {
+    ERRORS
+}
+
+/// The error of a code.
+pub fn error(code: u32) -> Option<&'static CudaError> {
+    ERRORS.iter().find(|row| row.code == code)
+}
+
+/// Finds the error that a message is about: by its name, by its text, or by `error 209` (in that
+/// order), in any case. The longest name or text wins, since some contain others.
+pub fn recognise_error(message: &str) -> Option<&'static CudaError> {
+    let message = message.to_ascii_lowercase();
+    let named = ERRORS.iter().flat_map(|row| [(row, row.name), (row, row.runtime_name)]);
+    let said = ERRORS.iter().flat_map(|row| row.messages.iter().map(move |text| (row, *text)));
+    longest(&message, named).or_else(|| numbered(&message)).or_else(|| longest(&message, said))
+}
+
+/// The row with the longest text that the message contains.
+fn longest(
+    message: &str,
+    rows: impl Iterator<Item = (&'static CudaError, &'static str)>,
+) -> Option<&'static CudaError> {
+    rows.filter(|(_, text)| message.contains(&text.to_ascii_lowercase()))
+        .max_by_key(|(_, text)| text.len())
+        .map(|(row, _)| row)
+}
+
+/// The row of a number behind the word `error` (`CUDA error: 209`, `error code 209`).
+fn numbered(message: &str) -> Option<&'static CudaError> {
+    let mut words = message.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        if word != "error" {
+            continue;
+        }
+        let mut ahead = words.clone();
+        let number = match ahead.next() {
+            Some("code") => ahead.next(),
+            other => other,
+        };
+        let row = number.and_then(|number| number.parse().ok()).and_then(error);
+        if row.is_some() {
+            return row;
+        }
+    }
+    None
+}

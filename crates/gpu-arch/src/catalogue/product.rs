@@ -1,0 +1,173 @@
+//! Products by name.
+
+use crate::capability::Capability;
+use crate::tables::products::PRODUCTS;
+
+use super::nearest::distance;
+
+/// What a product is sold as.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum ProductClass {
+    /// GeForce and other consumer cards.
+    Geforce,
+    /// Quadro, RTX and other workstation cards.
+    Pro,
+    /// Data center cards and everything else.
+    DatacenterOrOther,
+    /// Jetson and DRIVE.
+    Tegra,
+}
+
+/// Where a product's row comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum ProductSource {
+    /// `pciutils/pciids`, by the chip's code name.
+    PciIds,
+    /// The README of `NVIDIA/open-gpu-kernel-modules`: the name that the driver reports.
+    OpenKernelModules,
+    /// `developer.nvidia.com/cuda-gpus`.
+    CudaGpus,
+    /// Entered by hand.
+    Manual,
+}
+
+/// One product name with one capability.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Product {
+    /// The name as its source spells it.
+    pub name: &'static str,
+    /// What its devices report.
+    pub capability: Capability,
+    /// What it is sold as.
+    pub class: ProductClass,
+    /// Code names of its chips, where known.
+    pub chips: &'static [&'static str],
+    /// PCI device ids (vendor 10de), where known.
+    pub pci: &'static [u16],
+    /// Where the row comes from.
+    pub sources: &'static [ProductSource],
+}
+
+/// What a name stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ProductLookup {
+    /// One product, or several of one capability.
+    Found(&'static Product),
+    /// Products of several capabilities.
+    Ambiguous(Vec<Capability>),
+    /// No product.
+    Unknown {
+        /// Up to three names that are spelled alike.
+        nearest: Vec<&'static str>,
+    },
+}
+
+/// All products, by capability. A name that stands for two capabilities has two rows.
+pub fn products() -> &'static [Product] {
+    PRODUCTS
+}
+
+/// The product with a PCI device id (vendor 10de). A chip never has two capabilities.
+pub fn product_by_pci_id(id: u16) -> Option<&'static Product> {
+    PRODUCTS.iter().find(|row| row.pci.contains(&id))
+}
+
+/// Finds a product by name, forgiving case, `NVIDIA`, `GeForce`, blanks and punctuation.
+///
+/// A whole name wins (`RTX 4060`, not the `Ti`); else words that stand together in names (`4090`,
+/// `A100 80GB`, `Xavier NX`), if all of those have one capability. A memory size behind a known
+/// name (`RTX 3060 12GB`) is not held against it.
+pub fn product(name: &str) -> ProductLookup {
+    let wanted = words(name);
+    if wanted.is_empty() {
+        return ProductLookup::Unknown { nearest: Vec::new() };
+    }
+    let key = wanted.concat();
+    let rows: Vec<(&'static Product, Vec<String>)> = PRODUCTS.iter().map(|row| (row, words(row.name))).collect();
+
+    let whole = rows.iter().filter(|(_, words)| words.concat() == key);
+    if let Some(found) = settle(whole.map(|(row, _)| *row)) {
+        return found;
+    }
+    let inside = rows.iter().filter(|(_, words)| has_run(words, &key));
+    if let Some(found) = settle(inside.map(|(row, _)| *row)) {
+        return found;
+    }
+    if let [shorter @ .., last] = wanted.as_slice()
+        && is_memory_size(last)
+        && !shorter.is_empty()
+    {
+        let key = shorter.concat();
+        let whole = rows.iter().filter(|(_, words)| words.concat() == key);
+        if let Some(found) = settle(whole.map(|(row, _)| *row)) {
+            return found;
+        }
+    }
+    ProductLookup::Unknown { nearest: nearest(&rows, &key) }
+}
+
+/// One capability, several, or no row at all.
+fn settle(rows: impl Iterator<Item = &'static Product>) -> Option<ProductLookup> {
+    let rows: Vec<&'static Product> = rows.collect();
+    let mut capabilities: Vec<Capability> = rows.iter().map(|row| row.capability).collect();
+    capabilities.sort_unstable();
+    capabilities.dedup();
+    // the name that a driver reports, of those the shortest
+    let first = rows.iter().min_by_key(|row| {
+        let is_reported = row.sources.contains(&ProductSource::OpenKernelModules);
+        (!is_reported, row.name.len())
+    });
+    match (first, capabilities.as_slice()) {
+        (None, _) => None,
+        (Some(first), [_]) => Some(ProductLookup::Found(first)),
+        (Some(_), _) => Some(ProductLookup::Ambiguous(capabilities)),
+    }
+}
+
+/// The words of a name in upper case, without the maker's and the brand's.
+fn words(name: &str) -> Vec<String> {
+    name.split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_ascii_uppercase)
+        .filter(|word| word != "NVIDIA" && word != "GEFORCE")
+        .collect()
+}
+
+/// Whether some words that stand together read as `key`.
+fn has_run(words: &[String], key: &str) -> bool {
+    (0..words.len()).any(|start| {
+        let mut rest = key;
+        for word in words.iter().skip(start) {
+            match rest.strip_prefix(word.as_str()) {
+                Some("") => return true,
+                Some(left) => rest = left,
+                None => return false,
+            }
+        }
+        false
+    })
+}
+
+/// Whether a word is `12GB`.
+fn is_memory_size(word: &str) -> bool {
+    word.strip_suffix("GB").is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Up to three names that differ from the key in at most a third of its letters.
+fn nearest(rows: &[(&'static Product, Vec<String>)], key: &str) -> Vec<&'static str> {
+    let limit = (key.chars().count() / 3).max(1);
+    let mut near: Vec<(usize, String, &'static str)> = rows
+        .iter()
+        .map(|(row, words)| {
+            let words = words.concat();
+            (distance(&words, key), words, row.name)
+        })
+        .filter(|(distance, _, _)| *distance <= limit)
+        .collect();
+    near.sort();
+    near.dedup_by(|left, right| left.1 == right.1);
+    near.into_iter().take(3).map(|(_, _, name)| name).collect()
+}

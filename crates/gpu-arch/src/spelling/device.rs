@@ -1,0 +1,88 @@
+//! Names of devices.
+
+use crate::arch::{ParseArchError, Suffix, parse_dotted, parse_number};
+use crate::capability::Capability;
+use crate::catalogue::{ProductLookup, product};
+
+use super::error::{SpellingError, SpellingErrorKind};
+use super::item::{self, Item, Kind, special, split_kind};
+use super::list::{split, trimmed, unquoted};
+
+/// A device that someone named.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NamedDevice {
+    /// Its capability.
+    pub capability: Capability,
+    /// The product's name as the table spells it, where it was named so.
+    pub name: Option<&'static str>,
+}
+
+/// Reads a list of devices: `9.0`, `sm_90`, `90`, `RTX 4090`, separated by `,` or `;`.
+///
+/// # Errors
+///
+/// The first item that is refused. Items that name code ([`SpellingErrorKind::NamesCode`]) are
+/// among them, and capabilities that do not exist.
+pub fn devices(text: &str) -> Result<Vec<NamedDevice>, SpellingError> {
+    let whole = unquoted(Item { text, offset: 0 });
+    let items = split(whole, |letter| letter == ',' || letter == ';');
+    if items.is_empty() {
+        return Err(whole.refuse(SpellingErrorKind::Empty));
+    }
+    let mut found: Vec<NamedDevice> = Vec::with_capacity(items.len());
+    for item in items {
+        let named = read(&unquoted(item))?;
+        if !found.contains(&named) {
+            found.push(named);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads one device.
+///
+/// # Errors
+///
+/// As [`devices`].
+pub fn device(text: &str) -> Result<NamedDevice, SpellingError> {
+    let item = trimmed(Item { text, offset: 0 });
+    if item.text.is_empty() {
+        return Err(item.refuse(SpellingErrorKind::Empty));
+    }
+    read(&item)
+}
+
+fn read(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
+    if let Some(word) = special(item.text) {
+        return Err(item.refuse(SpellingErrorKind::Special(word)));
+    }
+    let parsed = match split_kind(item.text) {
+        Some((Kind::Sass, rest)) => parse_number(rest),
+        Some((Kind::Ptx | Kind::Lto, _)) => return Err(item.refuse(SpellingErrorKind::NamesCode)),
+        None if item.text.contains('.') => parse_dotted(item.text),
+        None => parse_number(item.text),
+    };
+    match parsed {
+        Ok(arch) if arch.suffix() == Suffix::None => {
+            Ok(NamedDevice { capability: item.existing(Ok(arch))?.capability(), name: None })
+        }
+        Ok(arch) => Err(match item.existing(Ok(arch)) {
+            Ok(_) => item.refuse(SpellingErrorKind::NamesCode),
+            Err(unknown) => unknown,
+        }),
+        Err(ParseArchError::TwoDigits) => Err(item.refuse(SpellingErrorKind::TwoDigits)),
+        Err(ParseArchError::Shape) => by_name(item),
+    }
+}
+
+/// A product; what is no product but code in some dialect is said to be code.
+fn by_name(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
+    match product(item.text) {
+        ProductLookup::Found(row) => Ok(NamedDevice { capability: row.capability, name: Some(row.name) }),
+        ProductLookup::Ambiguous(capabilities) => Err(item.refuse(SpellingErrorKind::AmbiguousDevice { capabilities })),
+        ProductLookup::Unknown { nearest } => Err(match item::read(item) {
+            Ok(_) => item.refuse(SpellingErrorKind::NamesCode),
+            Err(_) => item.refuse(SpellingErrorKind::UnknownDevice { nearest }),
+        }),
+    }
+}

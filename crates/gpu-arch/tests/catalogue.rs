@@ -1,0 +1,302 @@
+//! Lookups, and what the tables must agree on among themselves.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests"
+)]
+
+use gpu_arch::catalogue::{
+    Host, ProductLookup, architecture, architectures, branches, cuda_of_driver, driver_for_cuda, error, errors,
+    first_toolkit, flags_for, product, product_by_pci_id, products, recognise_error, releases, runtime_floor, toolkit,
+    toolkits, toolkits_for, torch_builds, torch_builds_for, torch_hint,
+};
+use gpu_arch::{Arch, Capability, CudaVersion, DriverVersion, Isa, Suffix};
+
+fn capability(text: &str) -> Capability {
+    text.parse().unwrap()
+}
+
+fn arch(text: &str) -> Arch {
+    text.parse().unwrap()
+}
+
+fn found(name: &str) -> String {
+    match product(name) {
+        ProductLookup::Found(row) => row.capability.to_string(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+#[test]
+fn products_are_found_however_they_are_written() {
+    for (name, expected) in [
+        ("NVIDIA GeForce RTX 4060 Ti", "8.9"),
+        ("RTX 4060 Ti", "8.9"),
+        ("rtx4060ti", "8.9"),
+        ("rtx-4060-ti", "8.9"),
+        ("GeForce RTX 3090", "8.6"),
+        ("RTX 5090", "12.0"),
+        ("4090", "8.9"),
+        ("H200", "9.0"),
+        ("H100 80GB HBM3", "9.0"),
+        ("A100", "8.0"),
+        ("NVIDIA A100-SXM4-80GB", "8.0"),
+        ("T4", "7.5"),
+        ("Tesla V100", "7.0"),
+        ("V100", "7.0"),
+        ("B200", "10.0"),
+        ("GB300", "10.3"),
+        ("GB10", "12.1"),
+        ("Jetson AGX Orin", "8.7"),
+        ("Orin (nvgpu)", "8.7"),
+        ("Xavier NX", "7.2"),
+        ("Thor", "11.0"),
+        ("RTX 3060 12GB", "8.6"),
+        ("Quadro RTX 6000", "7.5"),
+        ("RTX 6000 Ada", "8.9"),
+    ] {
+        assert_eq!(found(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn every_product_is_found_by_its_own_name() {
+    assert_eq!(products().len(), 921);
+    for row in products() {
+        match product(row.name) {
+            ProductLookup::Found(found) => assert_eq!(found.capability, row.capability, "{}", row.name),
+            ProductLookup::Ambiguous(capabilities) => assert!(capabilities.contains(&row.capability), "{}", row.name),
+            ProductLookup::Unknown { .. } => panic!("{}", row.name),
+        }
+    }
+}
+
+#[test]
+fn names_of_two_capabilities_are_ambiguous() {
+    for (name, expected) in [
+        ("GT 730", "3.0 3.5"),
+        ("GT 720", "3.0 3.5"),
+        ("GT 730M", "3.0 3.5"),
+        ("GT 740M", "3.0 3.5"),
+        ("GT 1030", "3.0 6.1"),
+        ("GTX 750 Ti", "3.0 5.0"),
+        ("GTX 860M", "3.0 5.0"),
+        ("910M", "3.5 5.2"),
+        ("Quadro M3000M", "5.0 5.2"),
+        ("Quadro M4000M", "5.0 5.2"),
+        ("Quadro M5000M", "5.0 5.2"),
+        // a workstation card of Turing and one of Ada
+        ("RTX 6000", "7.5 8.9"),
+    ] {
+        let ProductLookup::Ambiguous(capabilities) = product(name) else { panic!("{name}: {:?}", product(name)) };
+        let written: Vec<String> = capabilities.iter().map(ToString::to_string).collect();
+        assert_eq!(written.join(" "), expected, "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_product_has_neighbours() {
+    let ProductLookup::Unknown { nearest } = product("RTX 4061 Ti") else { panic!() };
+    assert!(nearest.iter().any(|name| name.ends_with("RTX 4060 Ti")), "{nearest:?}");
+    assert!(nearest.len() <= 3);
+    for name in ["", "NVIDIA", "Voodoo 2 of 3dfx Interactive"] {
+        assert_eq!(product(name), ProductLookup::Unknown { nearest: vec![] }, "{name}");
+    }
+}
+
+/// Two ids from the README of the open kernel modules.
+#[test]
+fn products_by_pci_id() {
+    assert!(product_by_pci_id(0x2782).unwrap().name.contains("RTX 4070 Ti"));
+    assert!(product_by_pci_id(0x2803).unwrap().name.contains("RTX 4060 Ti"));
+    assert_eq!(product_by_pci_id(0xffff), None);
+    // a chip never has two capabilities
+    for row in products() {
+        for id in row.pci {
+            assert_eq!(product_by_pci_id(*id).unwrap().capability, row.capability, "{:04x}", id);
+        }
+    }
+}
+
+#[test]
+fn every_product_has_an_architecture() {
+    assert_eq!(architectures().len(), 26);
+    assert!(architectures().windows(2).all(|pair| pair[0].capability < pair[1].capability));
+    for row in products() {
+        assert!(architecture(row.capability).is_some(), "{}", row.name);
+    }
+}
+
+#[test]
+fn toolkits_and_architectures_agree() {
+    assert_eq!(toolkits().len(), 31);
+    for row in architectures() {
+        let arch = row.capability.arch().unwrap();
+        let versions: Vec<CudaVersion> = toolkits_for(arch).map(|row| row.version).collect();
+        // toolkits before 8.0 are not listed
+        if row.first_toolkit >= CudaVersion::new(8, 0) {
+            assert_eq!(versions.first(), Some(&row.first_toolkit), "sm_{arch}");
+        }
+        let last = row.last_toolkit.unwrap_or(CudaVersion::new(13, 5));
+        assert_eq!(versions.last(), Some(&last), "sm_{arch}");
+        // the first toolkit's PTX is at least the first that takes the target
+        if let Some(toolkit) = toolkit(row.first_toolkit) {
+            assert!(toolkit.isa >= row.first_isa, "sm_{arch}");
+        }
+    }
+    assert_eq!(first_toolkit(arch("90a")), Some(CudaVersion::new(12, 0)));
+    assert_eq!(first_toolkit(arch("100f")), Some(CudaVersion::new(12, 9)));
+    assert_eq!(first_toolkit(arch("37")), Some(CudaVersion::new(6, 5)));
+    assert_eq!(first_toolkit(arch("86a")), None);
+    assert_eq!(toolkit(CudaVersion::new(12, 7)), None);
+    assert_eq!(toolkit(CudaVersion::new(12, 6)).unwrap().isa, Isa::new(8, 5));
+}
+
+#[test]
+fn architectures_exist_with_their_suffixes_only() {
+    for known in ["20", "30", "86", "90a", "100f", "101a", "110f", "121a"] {
+        assert!(arch(known).is_known(), "{known}");
+    }
+    for unknown in ["86a", "75a", "80a", "89a", "90f", "84", "102", "130", "99"] {
+        assert!(!arch(unknown).is_known(), "{unknown}");
+    }
+    assert!(!Arch::new(u32::MAX, Suffix::F).is_known());
+}
+
+#[test]
+fn drivers_and_cuda_versions() {
+    let cuda = |text: &str| cuda_of_driver(text.parse().unwrap()).map(|cuda| cuda.to_string());
+    assert_eq!(cuda("535.183.01").as_deref(), Some("12.2"));
+    assert_eq!(cuda("551.61").as_deref(), Some("12.4"));
+    assert_eq!(cuda("580.65.06").as_deref(), Some("13.0"));
+    assert_eq!(cuda("470.256.02").as_deref(), Some("11.4"));
+    assert_eq!(cuda("620").as_deref(), Some("13.4"));
+    assert_eq!(cuda("304.137"), None);
+    let driver = |text: &str| driver_for_cuda(text.parse().unwrap()).map(|driver| driver.to_string());
+    assert_eq!(driver("12.4").as_deref(), Some("550"));
+    assert_eq!(driver("12.7").as_deref(), Some("565"));
+    assert_eq!(driver("8.0").as_deref(), Some("367"));
+    assert_eq!(driver("13.5"), None);
+    assert_eq!(driver("6.5"), None);
+    assert!(branches().windows(2).all(|pair| pair[0].branch < pair[1].branch && pair[0].cuda <= pair[1].cuda));
+    assert_eq!(runtime_floor(12).unwrap().linux.to_string(), "525.60.13");
+    assert_eq!(runtime_floor(10), None);
+}
+
+/// The driver of each release implements the CUDA version of the release, in Linux and Windows
+/// numbers.
+#[test]
+fn releases_and_branches_agree() {
+    assert_eq!(releases().len(), 65);
+    for row in releases() {
+        assert_eq!(cuda_of_driver(row.driver_linux), Some(row.cuda), "{row:?}");
+        if let Some(windows) = row.driver_windows {
+            assert_eq!(cuda_of_driver(windows), Some(row.cuda), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn ptx_versions_and_their_cuda() {
+    for (isa, cuda) in [("8.5", "12.5"), ("8.6", "12.7"), ("8.7", "12.8"), ("8.8", "12.9"), ("9.5", "13.5")] {
+        let isa: Isa = isa.parse().unwrap();
+        assert_eq!(isa.first_cuda().unwrap().to_string(), cuda);
+    }
+    assert_eq!(Isa::new(9, 6).first_cuda(), None);
+}
+
+#[test]
+fn driver_versions_are_read_compared_and_written() {
+    let version = |text: &str| text.parse::<DriverVersion>().unwrap();
+    for text in ["550", "551.61", "535.183.01", "580.65.06", "537.13", "570.124.06"] {
+        assert_eq!(version(text).to_string(), text);
+    }
+    assert_eq!(version("r550"), version("550"));
+    assert!(version("525.60.13") < version("525.85.12"));
+    assert!(version("525.60.13") < version("535.54.03"));
+    assert!(version("550") < version("550.54.14"));
+    for text in ["", "550.", "a.b", "550.1.2.3", "99999", "550.-1"] {
+        assert!(text.parse::<DriverVersion>().is_err(), "{text}");
+    }
+    assert_eq!("12".parse::<CudaVersion>().unwrap().to_string(), "12.0");
+    assert_eq!(CudaVersion::from_api_number(12040).unwrap().to_string(), "12.4");
+}
+
+#[test]
+fn torch_builds_of_a_capability() {
+    assert_eq!(torch_builds().len(), 65);
+    // RTX 50: from 2.7 with cu128
+    let first = torch_builds_for(capability("12.0")).next().unwrap();
+    assert_eq!((first.version, first.cuda), ("2.7", "cu128"));
+    // Pascal from 2.8 on only in cu126
+    let recent: Vec<&str> = torch_builds_for(capability("6.1"))
+        .filter(|row| row.version.trim_start_matches("2.").parse().is_ok_and(|minor: u32| minor >= 8))
+        .map(|row| row.cuda)
+        .collect();
+    assert!(!recent.is_empty() && recent.iter().all(|cuda| *cuda == "cu126"), "{recent:?}");
+    // Thor from 2.9 with cu130 on aarch64 by SASS 11.0 (PTX 12.0 does not fit)
+    let first = torch_builds_for(capability("11.0")).next().unwrap();
+    assert_eq!((first.version, first.cuda, first.host), ("2.9", "cu130", Host::Aarch64));
+    // H100 from 2.0 with cu118
+    let first = torch_builds_for(capability("9.0")).next().unwrap();
+    assert_eq!((first.version, first.cuda), ("2.0", "cu118"));
+    assert_eq!(torch_hint(capability("12.1")).unwrap().torch, ">=2.7");
+    // one default a version
+    for row in torch_builds().iter().filter(|row| row.pypi_default) {
+        let same = torch_builds().iter().filter(|other| other.pypi_default && other.version == row.version);
+        assert_eq!(same.count(), 1, "{}", row.version);
+    }
+}
+
+#[test]
+fn errors_are_recognised() {
+    assert_eq!(errors().len(), 18);
+    assert_eq!(error(209).unwrap().name, "CUDA_ERROR_NO_BINARY_FOR_GPU");
+    assert_eq!(error(1), None);
+    let code = |message: &str| recognise_error(message).map(|row| row.code);
+    for (message, expected) in [
+        ("RuntimeError: CUDA error: no kernel image is available for execution on the device", 209),
+        ("cudaErrorNoKernelImageForDevice", 209),
+        ("CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available", 209),
+        ("the provided PTX was compiled with an unsupported toolchain.", 222),
+        ("CUDA driver version is insufficient for CUDA runtime version", 35),
+        ("device kernel image is invalid", 200),
+        ("Error 804: forward compatibility was attempted on non supported HW", 804),
+        ("Error 803: system has unsupported display driver / cuda driver combination", 803),
+        ("CUDA error 222", 222),
+        ("named symbol not found", 500),
+        ("no CUDA-capable device is detected", 100),
+        ("CUDA_ERROR_INVALID_IMAGE", 200),
+        ("CUDA error code 218", 218),
+    ] {
+        assert_eq!(code(message), Some(expected), "{message}");
+    }
+    for message in ["", "ModuleNotFoundError: No module named 'torch'", "error 7", "segmentation fault"] {
+        assert_eq!(code(message), None, "{message}");
+    }
+}
+
+#[test]
+fn flags_of_an_architecture() {
+    let flags = flags_for(arch("120")).unwrap();
+    assert_eq!(flags.nvcc, "-gencode arch=compute_120,code=sm_120 -gencode arch=compute_120,code=compute_120");
+    assert_eq!(flags.torch.as_deref(), Some("TORCH_CUDA_ARCH_LIST=\"12.0+PTX\""));
+    assert_eq!(flags.cmake, "-DCMAKE_CUDA_ARCHITECTURES=120");
+    assert_eq!(flags.xla.as_deref(), Some("HERMETIC_CUDA_COMPUTE_CAPABILITIES=compute_120"));
+    assert_eq!((flags.first_toolkit, flags.last_toolkit), (Some(CudaVersion::new(12, 8)), None));
+    assert_eq!(flags_for(arch("61")).unwrap().last_toolkit, Some(CudaVersion::new(12, 9)));
+    assert_eq!(flags_for(arch("100f")).unwrap().torch, None);
+    assert_eq!(flags_for(arch("86a")), None);
+    // what is printed is read back as SASS and PTX of the architecture
+    for row in architectures() {
+        let arch = row.capability.arch().unwrap();
+        let flags = flags_for(arch).unwrap();
+        for text in [Some(flags.nvcc), flags.torch, Some(flags.cmake), flags.xla].into_iter().flatten() {
+            let code: Vec<String> = gpu_arch::spelling::code(&text).unwrap().iter().map(ToString::to_string).collect();
+            assert_eq!(code, [format!("sm_{arch}"), format!("compute_{arch}")], "{text}");
+        }
+    }
+}
