@@ -7,10 +7,9 @@ use std::io::IsTerminal;
 /// variable COLUMNS overrides both.
 pub(crate) fn width() -> usize {
     let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
-    given.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))).map_or_else(
-        || if std::io::stdout().is_terminal() { 80 } else { usize::MAX },
-        |columns: usize| columns.max(40),
-    )
+    given
+        .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
+        .map_or_else(|| if std::io::stdout().is_terminal() { 80 } else { usize::MAX }, |columns: usize| columns.max(40))
 }
 
 /// `text` with control characters written out: names come from files, and a terminal obeys them.

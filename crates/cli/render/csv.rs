@@ -19,8 +19,19 @@ fn by_code(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
     line(
         out,
         &[
-            "artefact", "member", "format", "machine", "kind", "arch", "isa", "source", "linkage", "count",
-            "stored_bytes", "unpacked_bytes", "compression",
+            "artefact",
+            "member",
+            "format",
+            "machine",
+            "kind",
+            "arch",
+            "isa",
+            "source",
+            "linkage",
+            "count",
+            "stored_bytes",
+            "unpacked_bytes",
+            "compression",
         ],
     )?;
     for artefact in &report.artefacts {
@@ -70,8 +81,23 @@ fn by_module(out: &mut impl Write, report: &Report) -> io::Result<()> {
     line(
         out,
         &[
-            "artefact", "place", "image", "section", "source", "wrapped", "kind", "arch", "isa", "linkage", "flags",
-            "compression", "stored_bytes", "unpacked_bytes", "debug", "identifier", "options",
+            "artefact",
+            "place",
+            "image",
+            "section",
+            "source",
+            "wrapped",
+            "kind",
+            "arch",
+            "isa",
+            "linkage",
+            "flags",
+            "compression",
+            "stored_bytes",
+            "unpacked_bytes",
+            "debug",
+            "identifier",
+            "options",
         ],
     )?;
     for artefact in &report.artefacts {

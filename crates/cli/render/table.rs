@@ -64,7 +64,11 @@ impl<W: Write> Page<'_, W> {
             writeln!(self.out)?;
         }
         let with = count(artefact.members.len(), "file", "files");
-        let rest = if without > 0 { format!(", {} without", count(without, "native file", "native files")) } else { String::new() };
+        let rest = if without > 0 {
+            format!(", {} without", count(without, "native file", "native files"))
+        } else {
+            String::new()
+        };
         writeln!(self.out, "{DIM}{with} with device code{rest}{DIM:#}")
     }
 
@@ -77,23 +81,21 @@ impl<W: Write> Page<'_, W> {
         let loadable = Coverage::of(member, false);
         let linked = Coverage::of(member, true);
         if loadable.modules() > 0 {
-            self.coverage(&loadable, "")?;
+            self.coverage(&loadable)?;
         }
         if linked.modules() > 0 {
             let only_ir = linked.images.keys().all(|(kind, _)| *kind == CodeKind::LtoIr);
             if !only_ir {
-                let note = if loadable.modules() == 0 { "nothing else is here" } else { "not counted above" };
-                self.line("relocat.", &[format!("code for a device link, which the driver does not load by itself ({note}):")])?;
+                writeln!(self.out, "  for a device link only, not loaded by the driver as it is:")?;
             }
-            self.coverage(&linked, "")?;
+            self.coverage(&linked)?;
         }
         self.foreign(member)?;
         self.summary(member)
     }
 
     /// The architectures of one coverage, kind by kind: those of every module, then those of some.
-    fn coverage(&mut self, coverage: &Coverage, note: &str) -> io::Result<()> {
-        let several = coverage.modules() > 1;
+    fn coverage(&mut self, coverage: &Coverage) -> io::Result<()> {
         for kind in words::KINDS {
             let everywhere = coverage.everywhere(kind);
             let somewhere = coverage.somewhere(kind);
@@ -110,7 +112,8 @@ impl<W: Write> Page<'_, W> {
                 label = "";
             }
             let alone = coverage.general > 0 && coverage.images.keys().any(|(of, _)| *of == kind);
-            let shown = matches!(kind, CodeKind::Sass | CodeKind::Ptx) && !coverage.images.keys().all(|(of, _)| *of == CodeKind::LtoIr);
+            let shown = matches!(kind, CodeKind::Sass | CodeKind::Ptx)
+                && !coverage.images.keys().all(|(of, _)| *of == CodeKind::LtoIr);
             if !label.is_empty() && shown {
                 let text = if alone { "in specialised modules only" } else { "none" };
                 self.line(label, &[text.to_owned()])?;
@@ -120,16 +123,19 @@ impl<W: Write> Page<'_, W> {
             let modules = coverage.modules().saturating_sub(coverage.general);
             let sets = words::specialised(coverage);
             let shown = sets.len().min(6);
-            let mut words = vec![format!("{}:", count(modules, "module for one architecture", "modules for one architecture"))];
-            words.extend(sets.iter().take(shown).enumerate().map(|(index, set)| {
-                if index.saturating_add(1) < shown { format!("{set},") } else { set.clone() }
-            }));
+            let mut words =
+                vec![format!("{}:", count(modules, "module for one architecture", "modules for one architecture"))];
+            words.extend(
+                sets.iter()
+                    .take(shown)
+                    .enumerate()
+                    .map(|(index, set)| if index.saturating_add(1) < shown { format!("{set},") } else { set.clone() }),
+            );
             if sets.len() > shown {
                 words.push(format!("and {} more sets (--by module)", sets.len().saturating_sub(shown)));
             }
             self.line("special", &words)?;
         }
-        let _ = (several, note);
         Ok(())
     }
 
@@ -243,7 +249,8 @@ fn set(module: &Module) -> Vec<String> {
         let archs: Vec<Arch> =
             module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.arch).collect();
         words.extend(words::archs(kind, &archs));
-        let foreign = module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.foreign.as_deref());
+        let foreign =
+            module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.foreign.as_deref());
         words.extend(foreign.map(printable));
         if module.images.iter().any(|image| image.kind == kind && image.arch.is_none() && image.foreign.is_none()) {
             words.push(words::label(kind).to_owned());

@@ -156,9 +156,10 @@ fn read_elf<'data, Elf: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data
             continue;
         }
         if let (Ok(name), Some((offset, size))) = (section.name(endian, strings), section.file_range(endian))
-            && size > 0 {
-                layout.sections.push(Section { name: text(name), offset, size });
-            }
+            && size > 0
+        {
+            layout.sections.push(Section { name: text(name), offset, size });
+        }
     }
     Some(layout)
 }

@@ -276,9 +276,7 @@ pub(crate) fn compat<'data>(record: &'data [u8], header: &EntryHeader) -> Result
     }
     match options_table(record, header)? {
         // the empty options text is one NUL; the blob follows it
-        Some((offset, length)) => {
-            text::range(record, offset.saturating_add(1), length, ErrorKind::Options).map(Some)
-        }
+        Some((offset, length)) => text::range(record, offset.saturating_add(1), length, ErrorKind::Options).map(Some),
         None => Ok(None),
     }
 }

@@ -79,8 +79,7 @@ impl Coverage {
                 coverage.general = coverage.general.saturating_add(1);
             }
         }
-        coverage.specialised =
-            specialised.into_iter().map(|(archs, modules)| Specialised { archs, modules }).collect();
+        coverage.specialised = specialised.into_iter().map(|(archs, modules)| Specialised { archs, modules }).collect();
         coverage
     }
 

@@ -40,13 +40,7 @@ impl Diagnostic {
             (sentence, "") => sentence.to_owned(),
             (sentence, detail) => format!("{sentence}: {detail}"),
         };
-        Self {
-            place,
-            code: code.to_string(),
-            level: code.level(),
-            message,
-            hint: code.hint().map(ToOwned::to_owned),
-        }
+        Self { place, code: code.to_string(), level: code.level(), message, hint: code.hint().map(ToOwned::to_owned) }
     }
 }
 
@@ -120,7 +114,7 @@ codes! {
     307 ConcatTable Error "the member table of a concatenated entry is damaged";
     308 PayloadDamaged Error "the payload cannot be unpacked as its entry states";
     309 CubinDamaged Error "the cubin is cut or its section table is damaged";
-    310 CubinLarge Note "the cubin is too large to be read whole: its suffix is not known";
+    310 CubinLarge Error "the cubin is too large to be read whole: its suffix is not known";
     401 HeaderAgainstCompat Warning "entry header and compat record disagree on the architecture"
         hint "the label is what the packager was told; the record is what the code was compiled for";
     402 HeaderAgainstPayload Warning "entry header and payload disagree on the architecture"
@@ -128,9 +122,9 @@ codes! {
     501 LimitMembers Error "the archive has more members than the limit; the rest was not read";
     502 LimitBytes Error "the member unpacks to more bytes than the limit; it was not read";
     503 LimitImages Error "the member has more images than the limit; the rest was not read";
-    504 LimitRereads Warning "many damaged fatbins; after the last one the search went on behind its damage";
-    505 LimitText Note "identifiers and options beyond the limit are left out";
-    506 LimitPayload Warning "the payload unpacks to more bytes than the limit; it was not decoded";
+    504 LimitRereads Error "many damaged fatbins; after the last one the search went on behind its damage";
+    505 LimitText Error "identifiers and options beyond the limit are left out";
+    506 LimitPayload Error "the payload unpacks to more bytes than the limit; it was not decoded";
     507 LimitDiagnostics Error "more problems of this file are not shown";
     601 OtherVendor Note "holds device code of another vendor";
 }

@@ -38,7 +38,10 @@ pub(crate) fn cubin(payload: &[u8], image: &mut Image, say: &mut dyn FnMut(Code,
         }
         Err(error) => match Head::parse(payload) {
             Ok(head) if head.number != labelled.number() => {
-                say(Code::HeaderAgainstPayload, format!("the header says sm_{labelled}, the cubin says sm_{}", head.number));
+                say(
+                    Code::HeaderAgainstPayload,
+                    format!("the header says sm_{labelled}, the cubin says sm_{}", head.number),
+                );
                 say(Code::CubinDamaged, error.to_string());
             }
             _ => say(Code::CubinDamaged, error.to_string()),

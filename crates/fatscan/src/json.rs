@@ -216,7 +216,8 @@ impl Code {
             });
             row.count = row.count.saturating_add(1);
             row.stored_bytes = row.stored_bytes.saturating_add(image.stored_bytes);
-            row.unpacked_bytes = row.unpacked_bytes.zip(image.unpacked_bytes).map(|(sum, more)| sum.saturating_add(more));
+            row.unpacked_bytes =
+                row.unpacked_bytes.zip(image.unpacked_bytes).map(|(sum, more)| sum.saturating_add(more));
             let compression = row.compression.entry(image.compression.name().to_owned()).or_default();
             *compression = compression.saturating_add(1);
         }

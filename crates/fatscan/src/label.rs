@@ -13,7 +13,9 @@ fn is_relocatable(section: &str) -> bool {
 /// Sections of a file that say that other vendors' code is there, although none of it was recognised.
 pub(crate) fn foreign_sections(layout: &Layout) -> impl Iterator<Item = &str> {
     layout.sections.iter().map(|section| section.name.as_str()).filter(|name| {
-        name.starts_with(".hip_fat") || name.starts_with("__CLANG_OFFLOAD_BUNDLE__") || name.starts_with(".llvm.offload")
+        name.starts_with(".hip_fat")
+            || name.starts_with("__CLANG_OFFLOAD_BUNDLE__")
+            || name.starts_with(".llvm.offload")
     })
 }
 

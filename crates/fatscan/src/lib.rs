@@ -30,9 +30,7 @@ pub use coverage::{Count, Coverage, Specialised, is_specialised};
 pub use diagnostic::{Code, Diagnostic, Level};
 pub use input::scan_paths;
 pub use member::{scan_bytes, scan_stream};
-pub use model::{
-    Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source,
-};
+pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source};
 pub use options::{Limits, Options};
 pub use parallel::with_threads;
 pub use progress::Progress;

@@ -1,5 +1,6 @@
 //! One native file, read as a stream: sniffed, searched, labelled.
 
+use fatbin::OLD_FATBIN_MAGIC;
 use fatscan_containers::{
     ArchiveWalk, Bounded, ByteStream, Format, Layout, SNIFF_SIZE, SliceStream, layout_of, universal,
 };
@@ -55,7 +56,16 @@ pub(crate) fn scan<S: ByteStream>(names: Names<'_>, stream: &mut S, explicit: bo
     if format.is_none() && !explicit {
         return Scanned::default();
     }
-    let mut run = Run { names, options, modules: Vec::new(), empty: 0, machine: None, diagnostics: Vec::new(), hidden: 0 };
+    let mut run = Run {
+        names,
+        options,
+        modules: Vec::new(),
+        empty: 0,
+        machine: None,
+        end: 0,
+        diagnostics: Vec::new(),
+        hidden: 0,
+    };
     match format {
         Some(Format::Zip) => run.say(Code::NestedArchive, &Place::default(), ""),
         Some(Format::ThinArchive) => run.say(Code::ThinArchive, &Place::default(), ""),
@@ -67,7 +77,7 @@ pub(crate) fn scan<S: ByteStream>(names: Names<'_>, stream: &mut S, explicit: bo
     if let Some(fault) = stream.fault() {
         run.say(Code::MemberDamaged, &Place::default(), &fault.to_string());
     }
-    let size = stream.position();
+    let size = stream.position().max(run.end);
     run.finish(format, size)
 }
 
@@ -77,6 +87,8 @@ struct Run<'a> {
     modules: Vec<Module>,
     empty: u64,
     machine: Option<&'static str>,
+    /// The furthest position that the stream has been at: reading the layout may have taken it back.
+    end: u64,
     diagnostics: Vec<Diagnostic>,
     hidden: u64,
 }
@@ -98,7 +110,11 @@ impl Run<'_> {
 
     /// One object: a library, an object file, or a bare piece of device code.
     fn object<S: ByteStream>(&mut self, object: &str, format: Option<Format>, stream: &mut S) {
+        if stream.window().get(..4) == Some(&OLD_FATBIN_MAGIC.to_le_bytes()) {
+            self.say(Code::OldFatbin, &Place { path: ["", "", object], offset: Some(0), ..Place::default() }, "");
+        }
         let mut harvest = Finder::run(stream, format, self.options);
+        self.end = self.end.max(stream.position());
         let is_host = matches!(format, Some(Format::Elf | Format::Pe | Format::Coff | Format::MachO));
         // a library without device code needs no names
         let worth = !harvest.modules.is_empty() || harvest.empty_fatbins > 0 || !harvest.issues.is_empty();
@@ -144,6 +160,7 @@ impl Run<'_> {
         let detail = match (bundles.count(), section) {
             (0, None) => return,
             (0, Some(section)) => format!("section `{section}`"),
+            (1, _) => format!("1 offload bundle ({})", targets.join(", ")),
             (count, _) => format!("{count} offload bundles ({})", targets.join(", ")),
         };
         self.say(Code::OtherVendor, &Place { path: ["", "", object], ..Place::default() }, &detail);

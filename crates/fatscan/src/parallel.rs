@@ -7,11 +7,7 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterato
 
 /// `work` over all items, the heaviest first, by as many threads as the pool has. Results are in the order of the
 /// items, whatever the threads did.
-pub(crate) fn each<T: Sync, R: Send>(
-    items: &[T],
-    weight: impl Fn(&T) -> u64,
-    work: impl Fn(&T) -> R + Sync,
-) -> Vec<R> {
+pub(crate) fn each<T: Sync, R: Send>(items: &[T], weight: impl Fn(&T) -> u64, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|index| core::cmp::Reverse(items.get(*index).map_or(0, &weight)));
     let next = AtomicUsize::new(0);

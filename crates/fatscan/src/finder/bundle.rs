@@ -22,7 +22,8 @@ impl<S: ByteStream> Finder<'_, S> {
         for _ in 0..count {
             let record = at.checked_add(24).and_then(|id| Some((u64_at(window, at.checked_add(8)?)?, id)));
             let length = at.checked_add(16).and_then(|field| u64_at(window, field));
-            let Some(((size, start), length)) = record.zip(length.and_then(|length| usize::try_from(length).ok())) else {
+            let Some(((size, start), length)) = record.zip(length.and_then(|length| usize::try_from(length).ok()))
+            else {
                 break;
             };
             let Some(id) = start.checked_add(length).and_then(|end| window.get(start..end)) else { break };

@@ -19,7 +19,8 @@ impl<S: ByteStream> Finder<'_, S> {
             self.issue(Code::CubinDamaged, Some(offset), "cut inside its file header".to_owned());
             return;
         };
-        let whole = if head.extent <= self.options.limits.cubin_bytes { usize::try_from(head.extent).ok() } else { None };
+        let whole =
+            if head.extent <= self.options.limits.cubin_bytes { usize::try_from(head.extent).ok() } else { None };
         let (arch, has_kernels) = if let Some(whole) = whole {
             if !self.stream.fill(whole) {
                 self.cut(offset, &head);

@@ -10,6 +10,9 @@ use crate::model::{CodeKind, Image, Linkage, Module, Source};
 /// Uncompressed cubins up to this size are compared with their entry header on the way.
 const COMPARE: u64 = 256 * 1024;
 
+/// Payloads of a bare fatbin up to this size are decoded and compared in any case.
+const BARE: u64 = 1024 * 1024;
+
 /// One entry while its chain is read.
 struct Step {
     images: Vec<Image>,
@@ -42,12 +45,13 @@ impl<S: ByteStream> Finder<'_, S> {
         }
         let first = self.stream.window().get(FATBIN_HEADER_SIZE..).map(EntryHeader::parse);
         if let Some(Ok(first)) = first
-            && !first.is_plausible() {
-                if start == 0 {
-                    self.issue(Code::FatbinHeader, Some(start), ErrorKind::NotAnEntry.to_string());
-                }
-                return;
+            && !first.is_plausible()
+        {
+            if start == 0 {
+                self.issue(Code::FatbinHeader, Some(start), ErrorKind::NotAnEntry.to_string());
             }
+            return;
+        }
         // a fatbin inside the stated size of a damaged one: that one's payloads end here
         self.shadow_end = self.shadow_end.min(start);
         self.stream.skip(header_size);
@@ -121,7 +125,8 @@ impl<S: ByteStream> Finder<'_, S> {
     /// The image of an entry, or the images of a concatenated one.
     fn read_entry(&mut self, offset: u64, index: usize, entry: &Entry<'_>, step: &mut Step) {
         let header = entry.header();
-        let mut say = |code, image, detail: String| step.issues.push(Issue { code, offset: Some(offset), image, detail });
+        let mut say =
+            |code, image, detail: String| step.issues.push(Issue { code, offset: Some(offset), image, detail });
         if u64::from(header.compressed_size) > header.padded_size {
             say(Code::EntryCompressedSize, Some(index), String::new());
         }
@@ -191,19 +196,27 @@ impl<S: ByteStream> Finder<'_, S> {
     fn look_inside(&mut self, offset: u64, index: usize, record: &[u8], header: &EntryHeader, step: &mut Step) {
         let is_elf = header.kind == Kind::Elf;
         let plain = header.compression() == fatbin::Compression::None;
-        let bare = self.format == Some(Format::Fatbin) && is_elf;
+        let bare = self.format == Some(Format::Fatbin);
         let small = is_elf && plain && header.padded_size <= COMPARE;
-        if !(self.options.verify || bare || small) {
+        // a bare fatbin has no section to tell what is relocatable, and is usually small
+        let verify = self.options.verify || (bare && header.padded_size <= BARE);
+        if !(verify || (bare && is_elf) || small) {
             return;
         }
-        let mut say = |code, image, detail: String| step.issues.push(Issue { code, offset: Some(offset), image, detail });
+        // the payload would only say once more what the compat record has said
+        let said = step.issues.iter().any(|issue| issue.code == Code::HeaderAgainstCompat);
+        let mut say = |code, image, detail: String| {
+            if !(said && code == Code::HeaderAgainstPayload) {
+                step.issues.push(Issue { code, offset: Some(offset), image, detail });
+            }
+        };
         let stored = header.stored_size();
         let limit = self.options.limits.payload_bytes;
         if stored > header.padded_size {
             return;
         }
-        if stored > limit || (self.options.verify && header.unpacked_size() > limit) {
-            if self.options.verify {
+        if stored > limit || (verify && header.unpacked_size() > limit) {
+            if verify {
                 say(Code::LimitPayload, Some(index), format!("{} bytes", header.unpacked_size()));
             }
             return;
@@ -214,14 +227,17 @@ impl<S: ByteStream> Finder<'_, S> {
         }
         let payload = self.stream.window().get(..size).unwrap_or_default();
         let Ok(entry) = Entry::new(record, payload) else { return };
-        if self.options.verify {
+        if verify {
             inspect::verify(&entry, limit, &mut self.scratch, &mut step.images, &mut |code, member, detail| {
                 say(code, Some(index.saturating_add(member)), detail);
             });
         } else if plain && let Some(image) = step.images.first_mut() {
             inspect::cubin(payload, image, &mut |code, detail| say(code, Some(index), detail));
         }
-        if bare && let Some(image) = step.images.first_mut() {
+        if bare
+            && is_elf
+            && let Some(image) = step.images.first_mut()
+        {
             image.linkage = inspect::linkage(&entry, limit, &mut self.scratch);
         }
     }
@@ -308,4 +324,3 @@ fn image(header: &EntryHeader, offset: u64) -> Image {
         concat: None,
     }
 }
-

@@ -159,9 +159,10 @@ impl<'run, S: ByteStream> Finder<'run, S> {
     fn wrapper(&mut self) {
         self.stream.fill(::fatbin::WRAPPER_SIZE);
         if let Some(wrapper) = Wrapper::parse(self.stream.window())
-            && self.harvest.wrappers.len() < WRAPPERS {
-                self.harvest.wrappers.push(wrapper);
-            }
+            && self.harvest.wrappers.len() < WRAPPERS
+        {
+            self.harvest.wrappers.push(wrapper);
+        }
     }
 
     fn section_names(&mut self) {

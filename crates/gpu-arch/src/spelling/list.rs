@@ -147,7 +147,7 @@ fn declared(text: &str) -> (Dialect, Item<'_>) {
         let Some((before, value)) = whole.text.split_once(name) else {
             continue;
         };
-        let plain = value.trim_start_matches(":STRING");
+        let plain = value.strip_prefix(":STRING").unwrap_or(value);
         let Some(list) = plain.strip_prefix('=') else {
             continue;
         };
