@@ -29,6 +29,34 @@ pub(crate) fn each<T: Sync, R: Send>(items: &[T], weight: impl Fn(&T) -> u64, wo
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Bytes that one thread searches before all of them agree on where the first match is.
+const BLOCK: usize = 1 << 20;
+
+/// The first match that `find` makes in `data` from `start` on. Blocks are searched side by side, a few at a time, so
+/// that little is searched behind a match; each overlaps the next by `overlap` bytes, one less than the longest match.
+pub(crate) fn first<T: Send>(
+    data: &[u8],
+    start: usize,
+    overlap: usize,
+    find: impl Fn(&[u8]) -> Option<(usize, T)> + Sync,
+) -> Option<(usize, T)> {
+    let threads = rayon::current_num_threads();
+    let mut start = start;
+    while start < data.len() {
+        let block = |index: usize| {
+            let from = start.checked_add(index.checked_mul(BLOCK)?)?;
+            let rest = data.get(from..)?;
+            let (at, found) = find(rest.get(..BLOCK.saturating_add(overlap)).unwrap_or(rest))?;
+            Some((from.saturating_add(at), found))
+        };
+        if let Some(found) = (0..threads).into_par_iter().with_max_len(1).find_map_first(block) {
+            return Some(found);
+        }
+        start = start.saturating_add(threads.saturating_mul(BLOCK));
+    }
+    None
+}
+
 /// Runs `work` on a pool of `threads` threads, 0 for as many as there are cores.
 ///
 /// # Errors

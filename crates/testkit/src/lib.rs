@@ -31,6 +31,7 @@ pub mod elf;
 pub mod fatbin;
 pub mod macho;
 pub mod pe;
+pub mod sha256;
 pub mod truth;
 pub mod zip;
 
@@ -41,6 +42,7 @@ pub use elf::Elf;
 pub use fatbin::{Entry, Fatbin, fatbin};
 pub use macho::MachO;
 pub use pe::Pe;
+pub use sha256::sha256;
 pub use truth::Truth;
 pub use zip::{Zip, ZipMember};
 

@@ -4,6 +4,8 @@ use aho_corasick::packed::{MatchKind, Searcher};
 use fatscan_containers::Format;
 use memchr::memmem;
 
+use crate::parallel;
+
 /// What a match may be the start of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
@@ -39,8 +41,23 @@ static SEARCHER: LazyLock<Option<Searcher>> = LazyLock::new(|| {
     builder.build()
 });
 
+/// A window up to this size is searched by one thread.
+const WIDE: usize = 8 << 20;
+/// So much of a wider one is searched by one thread first: the next fatbin usually follows at once.
+const NEAR: usize = 256 << 10;
+
 /// The first match in `window`.
 pub(crate) fn find(window: &[u8]) -> Option<(usize, Pattern)> {
+    let overlap = LONGEST.saturating_sub(1);
+    match window.get(..NEAR) {
+        Some(near) if window.len() >= WIDE => {
+            serial(near).or_else(|| parallel::first(window, NEAR.saturating_sub(overlap), overlap, serial))
+        }
+        _ => serial(window),
+    }
+}
+
+fn serial(window: &[u8]) -> Option<(usize, Pattern)> {
     if let Some(searcher) = &*SEARCHER {
         let found = searcher.find(window)?;
         let (pattern, _) = PATTERNS.get(found.pattern().as_usize())?;
