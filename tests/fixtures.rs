@@ -227,13 +227,20 @@ fn compare_cubin(file: &str, bytes: &[u8], truth: &TruthCubin) {
     }
     if let Some(toolkit) = &truth.toolkit {
         let (major, minor) = cubin.toolkit.unwrap();
-        assert_eq!(&format!("{major}.{minor}"), toolkit, "{file}");
+        // of an older cubin cuobjdump prints the raw number, 124 for 12.4
+        assert_eq!(format!("{major}{minor}"), toolkit.replace('.', ""), "{file}");
     }
     if let Some(kind) = &truth.elf_type {
         let own = match cubin.head.file_type {
             FileType::Executable => "ET_EXEC",
             FileType::Relocatable => "ET_REL",
             FileType::Other(_) => "other",
+        };
+        // of an older cubin cuobjdump prints the number
+        let kind = match kind.as_str() {
+            "2" => "ET_EXEC",
+            "1" => "ET_REL",
+            word => word,
         };
         assert_eq!(own, kind, "{file}");
         assert_eq!(cubin.is_executable(), kind == "ET_EXEC", "{file}");
@@ -373,7 +380,7 @@ fn bare_cubins_are_what_their_truth_says() {
         let image = &member.modules[0].images[0];
         assert_eq!(member.modules[0].source, Source::Cubin, "{}", truth.file);
         assert_eq!((image.stored_bytes, image.unpacked_bytes), (truth.size, Some(truth.size)), "{}", truth.file);
-        let relocatable = known.elf_type.as_deref() == Some("ET_REL");
+        let relocatable = matches!(known.elf_type.as_deref(), Some("ET_REL" | "1"));
         let linkage = if relocatable { Linkage::Relocatable } else { Linkage::Loadable };
         assert_eq!(image.linkage, linkage, "{}", truth.file);
         compared += 1;

@@ -19,6 +19,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// List the architectures in wheels, libraries and directories (the default)
     List(ListArgs),
+    /// Say whether a GPU and its driver can run it, why, and what to do
+    Explain(ExplainArgs),
+    /// Tell what an architecture or a GPU is, and how to build for it
+    Arch(ArchArgs),
     /// Print the JSON schema of `--format json`
     Schema,
 }
@@ -76,4 +80,56 @@ pub(crate) enum Format {
     Csv,
     /// A table for issues and pull requests
     Markdown,
+}
+
+/// Exit code: 0 explained, whatever the verdict; 1 damage, a limit reached, or one of several paths unreadable; 2 nothing
+/// readable, or a wrong argument.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// As for `list`
+    #[arg(value_name = "PATH", required_unless_present = "error")]
+    pub(crate) paths: Vec<String>,
+    /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200
+    #[arg(long, value_name = "GPU")]
+    pub(crate) gpu: Vec<String>,
+    #[command(flatten)]
+    pub(crate) driver: DriverArgs,
+    /// The message that a program printed; says which of its causes applies
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) error: Option<String>,
+    /// Judge every library by itself, also those that are alternatives to each other
+    #[arg(long)]
+    pub(crate) no_alternatives: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
+    pub(crate) format: ExplainFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DriverArgs {
+    /// Version of the driver, as nvidia-smi shows it: 535.183.01
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) driver: Option<String>,
+    /// CUDA version of the driver, as nvidia-smi shows it: 12.4
+    #[arg(long, value_name = "CUDA")]
+    pub(crate) driver_cuda: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainFormat {
+    /// For people
+    Text,
+    /// One document, see `fatscan schema`
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ArchArgs {
+    /// An architecture in any spelling (`sm_90a`, `8.9`, `compute_120`), a GPU ("RTX 4090"), or `list`
+    #[arg(value_name = "NAME", default_value = "list")]
+    pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }

@@ -19,6 +19,10 @@ impl Failure {
         Self::Message { text: text.into(), hint: None }
     }
 
+    pub(crate) fn with_hint(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Message { text: text.into(), hint: Some(hint.into()) }
+    }
+
     /// Says why on standard error.
     pub(crate) fn report(self) -> ExitCode {
         match self {

@@ -11,7 +11,8 @@ use crate::progress::Bar;
 use crate::{output, render};
 
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
-    let report = scan(&args.paths, &args.common, args.verify)?;
+    let depth = if args.verify { Depth::Verify } else { Depth::Headers };
+    let report = scan(&args.paths, &args.common, depth)?;
     render::render(&report, args.by, args.format)?;
     if !matches!(args.format, Format::Json | Format::Ndjson) {
         output::diagnostics(&report.diagnostics);
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
 }
 
 /// 0 read, 1 something is damaged or missing, 2 nothing could be read.
-fn exit_code(report: &Report) -> ExitCode {
+pub(crate) fn exit_code(report: &Report) -> ExitCode {
     let damaged = report.diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error);
     match (report.artefacts.is_empty(), damaged) {
         (true, _) => ExitCode::from(CANNOT),
@@ -29,13 +30,25 @@ fn exit_code(report: &Report) -> ExitCode {
     }
 }
 
+/// How deep to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// Entry headers.
+    Headers,
+    /// Small payloads too, for their entry functions.
+    Judge,
+    /// Every payload.
+    Verify,
+}
+
 /// Scans with a progress bar, on as many threads as were asked for.
-pub(crate) fn scan(paths: &[String], common: &Common, verify: bool) -> Result<Report, Failure> {
+pub(crate) fn scan(paths: &[String], common: &Common, depth: Depth) -> Result<Report, Failure> {
     if common.no_color {
         anstream::ColorChoice::Never.write_global();
     }
     let paths = expand(paths)?;
-    let options = Options { verify, ..Options::default() };
+    let options =
+        Options { verify: depth == Depth::Verify, entry_functions: depth == Depth::Judge, ..Options::default() };
     let bar = Bar::start(options.progress.clone());
     let report = with_threads(common.threads, || scan_paths(&paths, &options));
     bar.finish();

@@ -1,11 +1,14 @@
 //! The command line of fatscan: words typed, calls, exit code.
 
+mod arch;
 mod args;
+mod explain;
 mod failure;
 mod list;
 mod output;
 mod progress;
 mod render;
+mod target;
 mod terminal;
 
 use std::process::ExitCode;
@@ -17,6 +20,8 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         None => list::run(&cli.list),
         Some(args::Command::List(list)) => list::run(&list),
+        Some(args::Command::Explain(explain)) => explain::run(&explain),
+        Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema) => output::schema(),
     };
     match outcome {

@@ -2,6 +2,7 @@
 
 mod csv;
 mod data;
+pub(crate) mod explain;
 mod markdown;
 mod table;
 mod words;

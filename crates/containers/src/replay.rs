@@ -5,6 +5,7 @@ use object::read::ReadRef;
 
 use crate::format::Format;
 use crate::layout::Layout;
+use crate::needed::needed;
 use crate::stream::ByteStream;
 
 /// No table that is worth reading is larger than this.
@@ -14,14 +15,25 @@ const REWINDS: u32 = 4;
 /// Ranges that one layout may ask for.
 const RANGES: usize = 64;
 
-/// The layout of the file that `stream` is, after it was read to its end. A slice is asked where it lies; of an
-/// inflated member the watched ranges serve and those in `extra`, and what they lack is inflated again.
-pub fn layout_of<S: ByteStream>(format: Format, stream: &mut S, extra: &[(u64, Vec<u8>)]) -> Option<Layout> {
-    if let Some(slice) = stream.as_slice() {
-        return Layout::read(format, slice);
+/// The layout of the file that `stream` is, after it was read to its end, and those of `places` that its dependency
+/// tables point at (see [`needed`]). A slice is asked where it lies; of an inflated member the watched ranges serve and
+/// those in `extra`, and what they lack is inflated again.
+pub fn layout_of<S: ByteStream>(
+    format: Format,
+    stream: &mut S,
+    extra: &[(u64, Vec<u8>)],
+    places: &[u64],
+) -> (Option<Layout>, Vec<u64>) {
+    match stream.as_slice() {
+        Some(slice) => read(format, slice, places),
+        None => read(format, &Replay::new(stream, extra), places),
     }
-    let replay = Replay::new(stream, extra);
-    Layout::read(format, &replay)
+}
+
+fn read<'data, R: ReadRef<'data>>(format: Format, data: R, places: &[u64]) -> (Option<Layout>, Vec<u64>) {
+    let layout = Layout::read(format, data);
+    let needed = layout.as_ref().map(|layout| needed(format, data, layout, places)).unwrap_or_default();
+    (layout, needed)
 }
 
 /// Random access to a stream that was read to its end, as `object` wants it: by references that live as long as this.

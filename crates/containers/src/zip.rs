@@ -98,7 +98,19 @@ impl<'data> Zip<'data> {
         if zip.problem.is_none() && count < archive.entries_hint() {
             zip.problem = Some(ZipProblem::DirectoryCut(count));
         }
+        if matches!(zip.problem, Some(ZipProblem::DirectoryCut(_))) {
+            zip.add_unlisted(Self::from_local_headers(data, limit).members, limit);
+        }
         zip
+    }
+
+    /// Adds the members that a cut directory does not name. They are known by where their bytes start.
+    fn add_unlisted(&mut self, found: Vec<ZipMember<'data>>, limit: usize) {
+        let start = |member: &ZipMember<'data>| member.data.map(<[u8]>::as_ptr);
+        let listed: std::collections::HashSet<_> = self.members.iter().filter_map(start).collect();
+        let unlisted = found.into_iter().filter(|member| start(member).is_none_or(|at| !listed.contains(&at)));
+        let room = limit.saturating_sub(self.members.len());
+        self.members.extend(unlisted.take(room));
     }
 
     /// Local header: signature, `u16` version, flags, method, time, date, `u32` CRC, packed and unpacked size, `u16`

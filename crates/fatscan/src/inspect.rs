@@ -27,6 +27,7 @@ pub(crate) fn cubin(payload: &[u8], image: &mut Image, say: &mut dyn FnMut(Code,
     match Cubin::parse(payload) {
         Ok(cubin) => {
             image.has_kernels = cubin.has_kernels;
+            image.toolkit = cubin.toolkit;
             let own = cubin.arch;
             let suffix_differs = match (labelled.suffix(), own.suffix()) {
                 (Suffix::F, Suffix::None) => cubin.family == Family::No,
@@ -58,6 +59,31 @@ pub(crate) fn linkage(entry: &Entry<'_>, limit: u64, scratch: &mut Vec<u8>) -> L
     }
 }
 
+/// Whether the images of an entry have entry functions, by decoding the payload. What does not decode stays unknown.
+pub(crate) fn entry_functions(entry: &Entry<'_>, limit: u64, scratch: &mut Vec<u8>, images: &mut [Image]) {
+    if fatbin::decode(entry, limit, scratch).is_err() {
+        return;
+    }
+    if entry.header().kind == Kind::Concat {
+        for (number, member) in entry.members().enumerate() {
+            let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
+            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(scratch))) {
+                image.has_kernels = has_kernels(bytes, image.kind);
+            }
+        }
+    } else if let Some(image) = images.first_mut() {
+        image.has_kernels = has_kernels(scratch, image.kind);
+    }
+}
+
+fn has_kernels(bytes: &[u8], kind: CodeKind) -> Option<bool> {
+    match kind {
+        CodeKind::Sass => Cubin::parse(bytes).ok()?.has_kernels,
+        CodeKind::Ptx => Some(!cubin::ptx_kernels(bytes).is_empty()),
+        _ => None,
+    }
+}
+
 /// Decodes a payload and compares every image in it with its header.
 pub(crate) fn verify(
     entry: &Entry<'_>,
@@ -72,9 +98,9 @@ pub(crate) fn verify(
         Err(error) => return say(Code::PayloadDamaged, 0, error.kind.to_string()),
     }
     if entry.header().kind == Kind::Concat {
-        for (number, member) in entry.members().flatten().enumerate() {
+        for (number, member) in entry.members().enumerate() {
             let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
-            if let (Some(image), Ok(bytes)) = (image, member.bytes(scratch)) {
+            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(scratch))) {
                 compare(bytes, image, &mut |code, detail| say(code, number, detail));
             }
         }

@@ -20,6 +20,9 @@ pub struct Document {
     pub tool: Tool,
     /// What was scanned, in the order given.
     pub artefacts: Vec<Artefact>,
+    /// The devices that were judged for, with `explain` and `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Vec<Device>>,
     /// What the scan has to say beside, by place.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -48,6 +51,12 @@ pub struct Artefact {
     pub members_without_code: u64,
     /// Files with device code, by path.
     pub members: Vec<Member>,
+    /// One for each device, with `explain` and `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Vec<Verdict>>,
+    /// Members that are alternatives to each other, with `explain` and `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<Vec<Alternatives>>,
 }
 
 /// A file with device code.
@@ -74,6 +83,9 @@ pub struct Member {
     /// Every module, with `--by module`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules_detail: Option<Vec<Module>>,
+    /// One for each device, with `explain` and `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<Vec<Verdict>>,
 }
 
 /// Images that are alike.
@@ -156,6 +168,7 @@ impl Document {
             schema: SCHEMA,
             tool: Tool { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
             artefacts: report.artefacts.iter().map(|artefact| Artefact::new(artefact, modules)).collect(),
+            devices: None,
             diagnostics: report.diagnostics.clone(),
         }
     }
@@ -171,6 +184,8 @@ impl Artefact {
             size: artefact.size,
             members_without_code: artefact.members_without_code,
             members: artefact.members.iter().map(|member| Member::new(member, modules)).collect(),
+            verdicts: None,
+            alternatives: None,
         }
     }
 }
@@ -191,6 +206,7 @@ impl Member {
             empty_fatbins: member.empty_fatbins,
             code: Code::rows(&member.modules),
             modules_detail: modules.then(|| member.modules.iter().map(|module| Module::new(member, module)).collect()),
+            verdicts: None,
         }
     }
 }
@@ -269,6 +285,221 @@ impl Image {
             debug: image.is_debug(),
             identifier: image.identifier.as_deref().map(ToOwned::to_owned),
             options: image.options.as_deref().map(ToOwned::to_owned),
+        }
+    }
+}
+
+/// A device that was judged for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Device {
+    /// What verdicts call it; unique in a report.
+    pub id: String,
+    /// Its name, where one was given or found.
+    pub name: Option<String>,
+    /// Compute capability, `8.9`.
+    pub cc: String,
+    /// `discrete`, `tegra` or `sbsa`.
+    pub platform: String,
+    /// Version of its driver, where known.
+    pub driver: Option<String>,
+    /// CUDA version of its driver, where known.
+    pub driver_cuda: Option<String>,
+}
+
+/// Whether something runs on a device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verdict {
+    /// The device's id.
+    pub device: String,
+    /// `native`, `jit`, `partial`, `unknown`, `driver-too-old`, `not-covered` or `no-device-code`.
+    pub verdict: String,
+    /// Modules that decided and are native or jit now.
+    pub modules_ok: u64,
+    /// Modules that decided: the general ones, or the specialised where there are none.
+    pub modules: u64,
+    /// Modules that decided and whose architecture fits the device, whatever the driver.
+    pub modules_fit: u64,
+    /// Specialised modules beside them that are native or jit now.
+    pub specialised_ok: u64,
+    /// Specialised modules beside them.
+    pub specialised: u64,
+    /// Modules that do not count, by reason.
+    pub not_counted: NotCounted,
+    /// What the driver would load.
+    pub loads: Vec<Load>,
+    /// Why, the headline first; with an unknown driver also the conditions under which it runs.
+    pub reasons: Vec<Reason>,
+    /// The oldest driver that meets all conditions.
+    pub needs_driver: Option<String>,
+}
+
+/// Modules that do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NotCounted {
+    /// Without kernels.
+    pub stub: u64,
+    /// Input of a device link.
+    pub relocatable: u64,
+    /// LTO-IR only.
+    pub lto: u64,
+    /// Fatbins without entries.
+    pub empty: u64,
+    /// Other vendors' code.
+    pub other: u64,
+}
+
+/// Images alike that would be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Load {
+    /// `sass` or `ptx`.
+    pub kind: String,
+    /// As in [`Code`].
+    pub arch: String,
+    /// As in [`Code`].
+    pub isa: Option<String>,
+    /// In how many modules.
+    pub count: u64,
+}
+
+/// One reason of a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reason {
+    /// Its kind: `no-image`, `ptx-isa`, `zstd`, ...
+    pub code: String,
+    /// The CUDA error that a program sees.
+    pub error: Option<u32>,
+    /// One sentence.
+    pub text: String,
+    /// The oldest driver that would do.
+    pub needs_driver: Option<String>,
+}
+
+/// Members of which one must fit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Alternatives {
+    /// What they have in common, with `*` where they differ.
+    pub name: String,
+    /// Their paths.
+    pub choices: Vec<String>,
+    /// By device id, the path of the best.
+    pub best: BTreeMap<String, String>,
+}
+
+impl Document {
+    /// The document of a report with its judgement.
+    #[must_use]
+    pub fn judged(report: &model::Report, judgement: &crate::Judgement, modules: bool) -> Self {
+        let mut document = Self::new(report, modules);
+        let devices = devices(judgement);
+        for (artefact, judged) in document.artefacts.iter_mut().zip(&judgement.artefacts) {
+            let sum = judged.members.iter().fold(NotCounted::default(), |sum, member| sum.plus(&member.not_counted));
+            let whole = judged.verdicts.iter().zip(&devices);
+            artefact.verdicts =
+                Some(whole.map(|(verdict, device)| Verdict::new(&verdict.verdict, sum, &device.id)).collect());
+            artefact.alternatives =
+                Some(judged.alternatives.iter().map(|group| Alternatives::new(group, &devices)).collect());
+            for (member, judged) in artefact.members.iter_mut().zip(&judged.members) {
+                let not_counted = NotCounted::default().plus(&judged.not_counted);
+                let own = judged.verdicts.iter().zip(&devices);
+                member.verdicts =
+                    Some(own.map(|(verdict, device)| Verdict::new(verdict, not_counted, &device.id)).collect());
+            }
+        }
+        document.devices = Some(devices);
+        document
+    }
+}
+
+/// Names are ids where they differ, else the capability or a number behind the name.
+fn devices(judgement: &crate::Judgement) -> Vec<Device> {
+    let mut devices: Vec<Device> = Vec::new();
+    for device in &judgement.devices {
+        let base = device.name.clone().unwrap_or_else(|| device.capability.to_string());
+        let taken = devices.iter().filter(|other| other.id.split('#').next() == Some(base.as_str())).count();
+        devices.push(Device {
+            id: if taken == 0 { base } else { format!("{base}#{}", taken.saturating_add(1)) },
+            name: device.name.clone(),
+            cc: device.capability.to_string(),
+            platform: device.platform.to_string(),
+            driver: device.driver.version.map(|version| version.to_string()),
+            driver_cuda: device.driver.cuda.map(|cuda| cuda.to_string()),
+        });
+    }
+    devices
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+impl NotCounted {
+    fn plus(self, more: &crate::NotCounted) -> Self {
+        Self {
+            stub: self.stub.saturating_add(number(more.stub)),
+            relocatable: self.relocatable.saturating_add(number(more.relocatable)),
+            lto: self.lto.saturating_add(number(more.lto)),
+            empty: self.empty.saturating_add(number(more.empty)),
+            other: self.other.saturating_add(number(more.other)),
+        }
+    }
+}
+
+impl Verdict {
+    fn new(verdict: &crate::MemberVerdict, not_counted: NotCounted, device: &str) -> Self {
+        Self {
+            device: device.to_owned(),
+            verdict: verdict.verdict.to_string(),
+            modules_ok: number(verdict.modules_ok),
+            modules: number(verdict.modules),
+            modules_fit: number(verdict.modules_fit),
+            specialised_ok: number(verdict.specialised_ok),
+            specialised: number(verdict.specialised),
+            not_counted,
+            loads: verdict.loads.iter().map(Load::new).collect(),
+            reasons: verdict.reasons.iter().map(Reason::new).collect(),
+            needs_driver: verdict.needs_driver.map(|driver| driver.to_string()),
+        }
+    }
+}
+
+impl Load {
+    fn new(load: &crate::Load) -> Self {
+        let prefix = if load.kind == model::CodeKind::Sass { "sm" } else { "compute" };
+        Self {
+            kind: load.kind.name().to_owned(),
+            arch: format!("{prefix}_{}", load.arch),
+            isa: load.isa.map(|(major, minor)| format!("{major}.{minor}")),
+            count: number(load.count),
+        }
+    }
+}
+
+impl Reason {
+    fn new(reason: &gpu_arch::rules::Reason) -> Self {
+        Self {
+            code: reason.code.to_string(),
+            error: reason.error,
+            text: reason.text.clone(),
+            needs_driver: reason.needs_driver.map(|driver| driver.to_string()),
+        }
+    }
+}
+
+impl Alternatives {
+    fn new(group: &crate::Alternatives, devices: &[Device]) -> Self {
+        let best = group.best.iter().zip(devices).filter_map(|(best, device)| {
+            group.choices.get(*best).map(|choice| (device.id.clone(), choice.path.clone()))
+        });
+        Self {
+            name: group.name.clone(),
+            choices: group.choices.iter().map(|choice| choice.path.clone()).collect(),
+            best: best.collect(),
         }
     }
 }

@@ -13,12 +13,17 @@
 //! assert!(diagnostics.is_empty());
 //! ```
 
+/// A module whose images all unpack to at most this many bytes may be a stub: without any kernel.
+pub const STUB_BYTES: u64 = 16 * 1024;
+
+mod advice;
 mod coverage;
 mod diagnostic;
 mod finder;
 mod input;
 mod inspect;
 pub mod json;
+mod judge;
 mod label;
 mod member;
 mod model;
@@ -26,9 +31,14 @@ mod options;
 mod parallel;
 mod progress;
 
+pub use advice::{Fix, FixKind, advise, package, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};
 pub use diagnostic::{Code, Diagnostic, Level};
 pub use input::scan_paths;
+pub use judge::{
+    Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Load, MemberJudgement,
+    MemberVerdict, NotCounted, Policy, classify, judge,
+};
 pub use member::{scan_bytes, scan_stream};
 pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source};
 pub use options::{Limits, Options};

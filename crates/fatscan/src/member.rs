@@ -62,6 +62,7 @@ pub(crate) fn scan<S: ByteStream>(names: Names<'_>, stream: &mut S, explicit: bo
         modules: Vec::new(),
         empty: 0,
         machine: None,
+        runtime: None,
         end: 0,
         diagnostics: Vec::new(),
         hidden: 0,
@@ -87,6 +88,7 @@ struct Run<'a> {
     modules: Vec<Module>,
     empty: u64,
     machine: Option<&'static str>,
+    runtime: Option<u16>,
     /// The furthest position that the stream has been at: reading the layout may have taken it back.
     end: u64,
     diagnostics: Vec<Diagnostic>,
@@ -118,10 +120,13 @@ impl Run<'_> {
         let is_host = matches!(format, Some(Format::Elf | Format::Pe | Format::Coff | Format::MachO));
         // a library without device code needs no names
         let worth = !harvest.modules.is_empty() || harvest.empty_fatbins > 0 || !harvest.issues.is_empty();
-        let layout = match format {
-            Some(format) if is_host && worth => layout_of(format, stream, &harvest.names),
-            _ => None,
+        let places: Vec<u64> = harvest.runtimes.iter().map(|(place, _)| *place).collect();
+        let (layout, needed) = match format {
+            Some(format) if is_host && worth => layout_of(format, stream, &harvest.names, &places),
+            _ => (None, Vec::new()),
         };
+        let majors = harvest.runtimes.iter().filter(|(place, _)| needed.contains(place)).map(|(_, major)| *major);
+        self.runtime = self.runtime.max(majors.max());
         if is_host {
             if worth && layout.as_ref().is_none_or(|layout| layout.damaged) {
                 let place = Place { path: ["", "", object], ..Place::default() };
@@ -226,6 +231,7 @@ impl Run<'_> {
             identifier: None,
             options: None,
             has_kernels: None,
+            toolkit: None,
             offset: 0,
             concat: None,
         };
@@ -260,6 +266,7 @@ impl Run<'_> {
             path: self.names.member.to_owned(),
             format: format.map_or("unknown", Format::name),
             machine: self.machine,
+            runtime: self.runtime,
             size,
             modules: self.modules,
             empty_fatbins: self.empty,

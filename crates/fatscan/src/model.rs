@@ -65,6 +65,8 @@ pub struct Member {
     pub format: &'static str,
     /// Machine of the host code.
     pub machine: Option<&'static str>,
+    /// Major version of the CUDA runtime library that it is linked to at load time, by its dependency table.
+    pub runtime: Option<u16>,
     /// Bytes, unpacked.
     pub size: u64,
     /// What the driver would load one by one, by offset.
@@ -202,6 +204,8 @@ pub struct Image {
     pub options: Option<Box<str>>,
     /// Whether it has an entry function, where that was looked at.
     pub has_kernels: Option<bool>,
+    /// Toolkit that made a cubin, where it was looked at.
+    pub toolkit: Option<(u16, u16)>,
     /// Offset of the entry (or of the bare code) in the member, in bytes.
     pub offset: u64,
     /// Index of the member in its concatenated entry, where it is in one.

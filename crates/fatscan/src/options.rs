@@ -5,6 +5,8 @@ use crate::progress::Progress;
 pub struct Options {
     /// Decode every payload and compare it with its entry header.
     pub verify: bool,
+    /// Look into small payloads for entry functions: [`crate::judge`] needs to know which modules are stubs.
+    pub entry_functions: bool,
     /// What is read at most.
     pub limits: Limits,
     /// Where the scan notes how far it is.

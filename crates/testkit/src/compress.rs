@@ -18,6 +18,27 @@ pub fn deflate(data: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
+/// `head` and `zeros` zero bytes behind it as a raw deflate stream, with their CRC-32: a bomb, made without holding
+/// what it unpacks to.
+pub fn deflate_bomb(head: &[u8], zeros: u64) -> (Vec<u8>, u32) {
+    let mut out = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut crc = flate2::Crc::new();
+    let mut put = |part: &[u8]| {
+        out.write_all(part).unwrap();
+        crc.update(part);
+    };
+    put(head);
+    let chunk = vec![0; 1 << 20];
+    let mut left = zeros;
+    while left > 0 {
+        let step = left.min(chunk.len() as u64);
+        put(&chunk[..step as usize]);
+        left -= step;
+    }
+    let sum = crc.sum();
+    (out.finish().unwrap(), sum)
+}
+
 /// A gzip file (RFC 1952).
 pub fn gzip(data: &[u8]) -> Vec<u8> {
     let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -127,6 +148,15 @@ mod tests {
     fn zstd_zeros_stays_small() {
         // 512 blocks of 4 bytes behind 13 bytes of header
         assert_eq!(zstd_zeros(64 << 20).len(), 13 + 512 * 4);
+    }
+
+    #[test]
+    fn deflate_bomb_is_small_and_has_the_checksum_of_its_bytes() {
+        let (packed, crc) = deflate_bomb(b"head", 3 << 20);
+        assert!(packed.len() < 40_000);
+        let mut bytes = b"head".to_vec();
+        bytes.resize(4 + (3 << 20), 0);
+        assert_eq!(crc, crc32(&bytes));
     }
 
     #[test]

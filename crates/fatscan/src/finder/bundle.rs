@@ -114,6 +114,7 @@ fn other(offset: u64, size: u64, target: Option<&str>) -> Image {
         identifier: None,
         options: None,
         has_kernels: None,
+        toolkit: None,
         offset,
         concat: None,
     }

@@ -21,21 +21,21 @@ impl<S: ByteStream> Finder<'_, S> {
         };
         let whole =
             if head.extent <= self.options.limits.cubin_bytes { usize::try_from(head.extent).ok() } else { None };
-        let (arch, has_kernels) = if let Some(whole) = whole {
+        let (arch, has_kernels, toolkit) = if let Some(whole) = whole {
             if !self.stream.fill(whole) {
                 self.cut(offset, &head);
                 return;
             }
             match Cubin::parse(self.stream.window().get(..whole).unwrap_or_default()) {
-                Ok(cubin) => (cubin.arch, cubin.has_kernels),
+                Ok(cubin) => (cubin.arch, cubin.has_kernels, cubin.toolkit),
                 Err(error) => {
                     self.issue(Code::CubinDamaged, Some(offset), error.to_string());
-                    (Arch::new(head.number, Suffix::None), None)
+                    (Arch::new(head.number, Suffix::None), None, None)
                 }
             }
         } else {
             self.issue(Code::CubinLarge, Some(offset), format!("{} bytes", head.extent));
-            (Arch::new(head.number, Suffix::None), None)
+            (Arch::new(head.number, Suffix::None), None, None)
         };
         if self.stream.skip(head.extent) < head.extent {
             self.cut(offset, &head);
@@ -56,6 +56,7 @@ impl<S: ByteStream> Finder<'_, S> {
             identifier: None,
             options: None,
             has_kernels,
+            toolkit,
             offset,
             concat: None,
         };

@@ -200,7 +200,8 @@ impl<S: ByteStream> Finder<'_, S> {
         let small = is_elf && plain && header.padded_size <= COMPARE;
         // a bare fatbin has no section to tell what is relocatable, and is usually small
         let verify = self.options.verify || (bare && header.padded_size <= BARE);
-        if !(verify || (bare && is_elf) || small) {
+        let stub = self.options.entry_functions && may_be_stub(header);
+        if !(verify || (bare && is_elf) || small || stub) {
             return;
         }
         // the payload would only say once more what the compat record has said
@@ -231,8 +232,11 @@ impl<S: ByteStream> Finder<'_, S> {
             inspect::verify(&entry, limit, &mut self.scratch, &mut step.images, &mut |code, member, detail| {
                 say(code, Some(index.saturating_add(member)), detail);
             });
-        } else if plain && let Some(image) = step.images.first_mut() {
+        } else if small && let Some(image) = step.images.first_mut() {
             inspect::cubin(payload, image, &mut |code, detail| say(code, Some(index), detail));
+        }
+        if stub && step.images.iter().any(|image| image.has_kernels.is_none()) {
+            inspect::entry_functions(&entry, limit, &mut self.scratch, &mut step.images);
         }
         if bare
             && is_elf
@@ -289,6 +293,15 @@ struct Break {
     header: Option<EntryHeader>,
 }
 
+/// Whether an entry is small enough to be a module without kernels.
+fn may_be_stub(header: &EntryHeader) -> bool {
+    match header.kind {
+        Kind::Elf | Kind::Ptx => header.unpacked_size() <= crate::STUB_BYTES,
+        Kind::Concat => header.unpacked_size() <= crate::STUB_BYTES.saturating_mul(64),
+        _ => false,
+    }
+}
+
 /// The image that an entry header, or the record of a member, names.
 fn image(header: &EntryHeader, offset: u64) -> Image {
     let suffix = match header.flags.suffix() {
@@ -320,6 +333,7 @@ fn image(header: &EntryHeader, offset: u64) -> Image {
         identifier: None,
         options: None,
         has_kernels: None,
+        toolkit: None,
         offset,
         concat: None,
     }

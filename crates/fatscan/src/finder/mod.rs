@@ -5,11 +5,12 @@ mod cubin;
 mod fatbin;
 mod patterns;
 mod ptx;
+mod runtime;
 
 pub(crate) use cubin::linkage;
 
 use ::fatbin::Wrapper;
-use fatscan_containers::{ByteStream, Format};
+use fatscan_containers::{ByteStream, Format, SNIFF_SIZE, announced};
 
 use crate::diagnostic::Code;
 use crate::model::Module;
@@ -24,8 +25,8 @@ const NEIGHBOURHOODS: usize = 16;
 const NEIGHBOURHOOD: usize = 4096;
 /// Bytes of the start of a stream that are remembered for its headers.
 const PREFIX: usize = 64 * 1024;
-/// A section table above this is read a second time instead of being remembered.
-const TABLE: u64 = 4 << 20;
+/// Names of runtime libraries that are remembered.
+const RUNTIMES: usize = 64;
 
 /// Something to say, still without the name of the file.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub(crate) struct Harvest {
     pub(crate) empty_fatbins: u64,
     pub(crate) wrappers: Vec<Wrapper>,
     pub(crate) issues: Vec<Issue>,
+    /// Where the name of a CUDA runtime library stands, and the major version in it.
+    pub(crate) runtimes: Vec<(u64, u16)>,
     /// Ranges that may hold the names of the sections.
     pub(crate) names: Vec<(u64, Vec<u8>)>,
 }
@@ -92,21 +95,10 @@ impl<'run, S: ByteStream> Finder<'run, S> {
             return;
         }
         self.stream.watch(0, PREFIX);
-        if self.format != Some(Format::Elf) {
-            return;
-        }
-        self.stream.fill(64);
-        let window = self.stream.window();
-        let u16_at = |at: usize| window.get(at..).and_then(|rest| rest.first_chunk()).map(|b| u16::from_le_bytes(*b));
-        let table = if window.get(4) == Some(&2) {
-            let start = window.get(40..).and_then(|rest| rest.first_chunk()).map(|b| u64::from_le_bytes(*b));
-            start.zip(u16_at(60)).map(|(start, count)| (start, u64::from(count).saturating_mul(64)))
-        } else {
-            let start = window.get(32..).and_then(|rest| rest.first_chunk()).map(|b| u32::from_le_bytes(*b));
-            start.zip(u16_at(48)).map(|(start, count)| (u64::from(start), u64::from(count).saturating_mul(40)))
-        };
-        if let Some((start, length)) = table.filter(|(_, length)| (1..=TABLE).contains(length)) {
-            self.stream.watch(start, usize::try_from(length).unwrap_or(0));
+        self.stream.fill(SNIFF_SIZE);
+        let Some(format) = self.format else { return };
+        for (start, length) in announced(format, self.stream.window()) {
+            self.stream.watch(start, length);
         }
     }
 
@@ -140,6 +132,7 @@ impl<'run, S: ByteStream> Finder<'run, S> {
                 Pattern::CompressedBundle => self.compressed_bundle(),
                 Pattern::LlvmBundle => self.llvm_bundle(),
                 Pattern::SectionNames => self.section_names(),
+                Pattern::Runtime => self.runtime(),
             }
             if self.stream.position() == start {
                 self.stream.skip(1);
@@ -178,6 +171,19 @@ impl<'run, S: ByteStream> Finder<'run, S> {
         let ahead = window.get(..NEIGHBOURHOOD).unwrap_or(window);
         let start = self.stream.position().saturating_sub(u64::try_from(behind.len()).unwrap_or(0));
         self.harvest.names.push((start, [behind, ahead].concat()));
+    }
+
+    /// The name of the CUDA runtime library, which a dependency table may point at.
+    fn runtime(&mut self) {
+        self.stream.fill(64);
+        let window = self.stream.window();
+        let text = window.get(..64).unwrap_or(window);
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        let is_library = self.stream.behind().ends_with(b"lib");
+        let Some((major, before)) = runtime::major(text, is_library) else { return };
+        if self.harvest.runtimes.len() < RUNTIMES {
+            self.harvest.runtimes.push((self.stream.position().saturating_sub(before), major));
+        }
     }
 
     /// Whether a bare cubin or a PTX text here is only a payload of a damaged fatbin.

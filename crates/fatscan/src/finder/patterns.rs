@@ -17,10 +17,11 @@ pub(crate) enum Pattern {
     CompressedBundle,
     LlvmBundle,
     SectionNames,
+    Runtime,
 }
 
-/// In the order of their ids. At most eight: that is what the packed searcher looks for at once, at several GB/s.
-const PATTERNS: [(Pattern, &[u8]); 8] = [
+/// In the order of their ids. The packed searcher looks for few literals at once, at several GB/s; more would slow it.
+const PATTERNS: [(Pattern, &[u8]); 9] = [
     (Pattern::Fatbin, &[0x50, 0xed, 0x55, 0xba]),
     (Pattern::Elf, &[0x7f, b'E', b'L', b'F']),
     (Pattern::Ptx, b".version"),
@@ -29,6 +30,7 @@ const PATTERNS: [(Pattern, &[u8]); 8] = [
     (Pattern::CompressedBundle, b"CCOB"),
     (Pattern::LlvmBundle, &[0x10, 0xff, 0x10, 0xad]),
     (Pattern::SectionNames, b".shstrtab\0"),
+    (Pattern::Runtime, b"cudart"),
 ];
 
 /// Bytes that neighbouring windows must share so that no match is cut.

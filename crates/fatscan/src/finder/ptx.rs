@@ -7,6 +7,7 @@ use super::Finder;
 use crate::model::{CodeKind, Image, Linkage, Module, Source};
 
 const VERSION: &[u8] = b".version";
+const ENTRY: &[u8] = b".entry";
 
 impl<S: ByteStream> Finder<'_, S> {
     /// PTX text that lies bare in the file: `.version N.M`, then `.target`. It ends at the first byte that is no text,
@@ -19,7 +20,7 @@ impl<S: ByteStream> Finder<'_, S> {
         let Some(head) = PtxHead::parse(self.stream.window()) else { return };
         let offset = self.stream.position();
         self.stream.skip(u64::try_from(head.length).unwrap_or(0));
-        self.skip_text();
+        let has_kernels = self.skip_text();
         let size = self.stream.position().saturating_sub(offset);
         let image = Image {
             kind: CodeKind::Ptx,
@@ -34,7 +35,8 @@ impl<S: ByteStream> Finder<'_, S> {
             unpacked_bytes: Some(size),
             identifier: None,
             options: None,
-            has_kernels: None,
+            has_kernels: Some(has_kernels),
+            toolkit: None,
             offset,
             concat: None,
         };
@@ -49,30 +51,37 @@ impl<S: ByteStream> Finder<'_, S> {
         });
     }
 
-    fn skip_text(&mut self) {
+    /// Steps over the text and returns whether it declares an entry function.
+    fn skip_text(&mut self) -> bool {
+        let mut has_entry = false;
         loop {
             let window = self.stream.window();
             let end = window.iter().position(|byte| !is_ptx_text_byte(*byte));
             let text = window.get(..end.unwrap_or(window.len())).unwrap_or(window);
-            if let Some(at) = memmem::find(text, VERSION) {
+            let next = memmem::find(text, VERSION);
+            let own = next.and_then(|at| text.get(..at)).unwrap_or(text);
+            has_entry |= memmem::find(own, ENTRY).is_some();
+            if let Some(at) = next {
                 self.step(at);
                 self.stream.fill(PTX_HEAD_LIMIT);
                 if PtxHead::parse(self.stream.window()).is_some() {
-                    return;
+                    return has_entry;
                 }
-                self.step(VERSION.len());
+                self.step(1);
             } else if let Some(end) = end {
                 self.step(end);
-                return;
+                return has_entry;
             } else {
+                // either word may be cut by the end of the window
                 let tail = VERSION.len().saturating_sub(1);
                 let step = window.len().saturating_sub(tail);
                 self.step(step);
                 if !self.stream.fill(VERSION.len()) {
                     let rest = self.stream.window();
                     let end = rest.iter().position(|byte| !is_ptx_text_byte(*byte)).unwrap_or(rest.len());
+                    let has_entry = has_entry | memmem::find(rest.get(..end).unwrap_or(rest), ENTRY).is_some();
                     self.step(end);
-                    return;
+                    return has_entry;
                 }
             }
         }

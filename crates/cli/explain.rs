@@ -1,0 +1,44 @@
+//! `fatscan explain`.
+
+use std::process::ExitCode;
+
+use fatscan::json::Document;
+use fatscan::{Policy, judge};
+use gpu_arch::catalogue;
+use gpu_arch::rules::Environment;
+
+use crate::args::{ExplainArgs, ExplainFormat};
+use crate::failure::Failure;
+use crate::{list, output, render, target};
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+    let error = match &args.error {
+        Some(text) => Some(catalogue::recognise_error(text).ok_or_else(|| {
+            Failure::with_hint(
+                format!("--error: no CUDA error is recognised in `{text}`"),
+                "paste the line with the words or the number of the error, for example \"CUDA error: no kernel image \
+                 is available for execution on the device\"",
+            )
+        })?),
+        None => None,
+    };
+    if let (Some(error), true) = (error, args.paths.is_empty()) {
+        render::explain::error_alone(error)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let devices = target::devices(&args.gpu, &args.driver)?;
+    let environment = Environment::from_vars(
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+    );
+    let report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
+    let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
+    let judgement = judge(&report, &devices, &policy);
+    match args.format {
+        ExplainFormat::Text => {
+            render::explain::text(&report, &judgement, &environment, error)?;
+            output::diagnostics(&report.diagnostics);
+        }
+        ExplainFormat::Json => render::explain::json(&Document::judged(&report, &judgement, false))?,
+    }
+    Ok(list::exit_code(&report))
+}

@@ -1,0 +1,74 @@
+//! The devices and the driver that were typed.
+
+use gpu_arch::rules::{Device, Driver};
+use gpu_arch::spelling;
+use gpu_arch::{CudaVersion, DriverVersion, catalogue};
+
+use crate::args::DriverArgs;
+use crate::failure::Failure;
+
+/// The devices of `--gpu` with the driver of `--driver` and `--driver-cuda`.
+pub(crate) fn devices(gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device>, Failure> {
+    let driver = read_driver(driver)?;
+    if gpus.is_empty() {
+        return Err(Failure::with_hint(
+            "no GPU is named",
+            "name one by its compute capability or its name: --gpu 8.9, --gpu \"RTX 4090\"",
+        ));
+    }
+    let mut devices: Vec<Device> = Vec::new();
+    for gpu in gpus {
+        let named = spelling::devices(gpu).map_err(|error| Failure::new(format!("--gpu: {error}")))?;
+        for named in named {
+            let device = Device { name: named.name.map(ToOwned::to_owned), ..Device::of(named.capability) };
+            let device = device.with_driver(driver);
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+    }
+    Ok(devices)
+}
+
+fn read_driver(args: &DriverArgs) -> Result<Driver, Failure> {
+    let parse_error = |flag: &str, value: &str, example: &str| {
+        Failure::with_hint(format!("{flag}: `{value}` is no version"), format!("write it like {flag} {example}"))
+    };
+    let version = match &args.driver {
+        Some(text) => {
+            let version: Result<DriverVersion, _> = text.parse();
+            let version = version.map_err(|_| parse_error("--driver", text, "535.183.01"))?;
+            // a driver of today has three digits before the dot, a CUDA version has one or two
+            if version.branch() < 100 {
+                let hint = format!("the CUDA version of a driver goes to --driver-cuda {text}");
+                return Err(Failure::with_hint(format!("--driver: `{text}` is no version of a driver"), hint));
+            }
+            Some(version)
+        }
+        None => None,
+    };
+    let cuda = match &args.driver_cuda {
+        Some(text) => {
+            let cuda: Result<CudaVersion, _> = text.parse();
+            let cuda = cuda.map_err(|_| parse_error("--driver-cuda", text, "12.4"))?;
+            if !(5..100).contains(&cuda.major) {
+                return Err(parse_error("--driver-cuda", text, "12.4"));
+            }
+            Some(cuda)
+        }
+        None => None,
+    };
+    if let (Some(version), Some(cuda)) = (version, cuda) {
+        let own = catalogue::cuda_of_driver(version);
+        // a newer CUDA than the driver's own comes from the cuda-compat package; an older one from nowhere
+        if let Some(own) = own.filter(|own| *own > cuda) {
+            return Err(Failure::with_hint(
+                format!(
+                    "--driver {version} and --driver-cuda {cuda} contradict each other: that driver has CUDA {own}"
+                ),
+                "give one of them",
+            ));
+        }
+    }
+    Ok(Driver { version, cuda })
+}
