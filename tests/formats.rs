@@ -220,6 +220,20 @@ fn wrappers_tell_which_fatbins_the_runtime_is_given() {
     assert_eq!(member.modules.iter().map(|module| module.wrapped).collect::<Vec<_>>(), [Some(false), Some(true)]);
 }
 
+#[test]
+fn wrappers_of_a_32_bit_host_are_16_bytes() {
+    // magic, version, and two pointers of 4 bytes
+    let fatbins = [one("20"), one("30")].concat();
+    let narrow = |address: u32| {
+        let mut record = wrapper(1, u64::from(address));
+        record.truncate(16);
+        Elf::shared().narrow().section(".nv_fatbin", &fatbins).section(".nvFatBinSegment", &record)
+    };
+    let at = narrow(0).offset_of(".nv_fatbin") as u32;
+    let member = clean("x.so", &narrow(at).bytes());
+    assert_eq!(member.modules.iter().map(|module| module.wrapped).collect::<Vec<_>>(), [Some(true), Some(false)]);
+}
+
 // --- static archives
 
 #[test]

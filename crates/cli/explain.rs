@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use fatscan::json::Document;
-use fatscan::{Policy, judge};
+use fatscan::{Level, Policy, judge};
 use gpu_arch::catalogue;
 use gpu_arch::rules::Environment;
 
@@ -36,7 +36,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     match args.format {
         ExplainFormat::Text => {
             render::explain::text(&report, &judgement, &environment, error)?;
-            output::diagnostics(&report.diagnostics);
+            // what a note tells stands in the file's own lines
+            let grave = report.diagnostics.iter().filter(|diagnostic| diagnostic.level != Level::Note);
+            output::diagnostics(grave);
         }
         ExplainFormat::Json => render::explain::json(&Document::judged(&report, &judgement, false))?,
     }

@@ -29,7 +29,7 @@ pub(crate) fn complain(text: &str, hint: Option<&str>) {
 }
 
 /// The diagnostics for people.
-pub(crate) fn diagnostics(diagnostics: &[Diagnostic]) {
+pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     let mut out = anstream::stderr().lock();
     for diagnostic in diagnostics {
         let (word, style) = match diagnostic.level {

@@ -16,7 +16,10 @@ pub(crate) fn width() -> usize {
 pub(crate) fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+        // besides the controls: marks of direction, and what ends a line for some
+        let directs = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
+        let obeyed = directs || matches!(character, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}');
+        if character.is_control() || obeyed {
             let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
         } else {
             out.push(character);

@@ -16,7 +16,7 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 pub(crate) fn json(document: &Document) -> io::Result<()> {
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = BufWriter::new(io::stdout().lock());
     serde_json::to_writer(&mut out, document)?;
     writeln!(out)?;
     out.flush()

@@ -15,13 +15,18 @@ use crate::args::{By, Format};
 
 /// Prints the report to standard output.
 pub(crate) fn render(report: &Report, by: By, format: Format) -> io::Result<()> {
-    let mut out = BufWriter::new(anstream::stdout().lock());
     match format {
-        Format::Table => table::write(&mut out, report, by)?,
-        Format::Json => data::json(&mut out, report, by)?,
-        Format::Ndjson => data::ndjson(&mut out, report, by)?,
-        Format::Csv => csv::write(&mut out, report, by)?,
-        Format::Markdown => markdown::write(&mut out, report, by)?,
+        Format::Json => print(io::stdout().lock(), |out| data::json(out, report, by)),
+        Format::Ndjson => print(io::stdout().lock(), |out| data::ndjson(out, report, by)),
+        Format::Csv => print(io::stdout().lock(), |out| csv::write(out, report, by)),
+        Format::Table => print(anstream::stdout().lock(), |out| table::write(out, report, by)),
+        Format::Markdown => print(anstream::stdout().lock(), |out| markdown::write(out, report, by)),
     }
+}
+
+/// What programs read goes out as it is: the filter that takes colours away would take bytes out of names too.
+fn print<W: Write>(to: W, write: impl FnOnce(&mut BufWriter<W>) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(to);
+    write(&mut out)?;
     out.flush()
 }

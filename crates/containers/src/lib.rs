@@ -13,7 +13,7 @@
 //! let mut stream = SliceStream::new(b"\x7fELF and so on");
 //! stream.fill(4);
 //! assert_eq!(Format::sniff(stream.window()), Some(Format::Elf));
-//! assert_eq!(stream.skip(100), 13);
+//! assert_eq!(stream.skip(100), 14);
 //! ```
 
 mod archive;

@@ -31,6 +31,7 @@ pub mod elf;
 pub mod fatbin;
 pub mod macho;
 pub mod pe;
+pub mod sample;
 pub mod sha256;
 pub mod truth;
 pub mod zip;

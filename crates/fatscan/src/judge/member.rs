@@ -138,9 +138,8 @@ fn dispatcher(modules: Vec<Judged<'_>>, not_counted: &NotCounted) -> MemberVerdi
             "{} of {} modules load on this GPU; the library picks among them by itself",
             verdict.modules_ok, verdict.modules
         );
-        verdict.reasons = conditions(&modules);
+        verdict.hold_to_those_that_load(&modules);
         verdict.reasons.push(Reason::new(ReasonCode::Dispatching, None, text));
-        verdict.failing.clear();
     }
     verdict
 }
@@ -175,9 +174,8 @@ fn only_specialised(modules: Vec<Judged<'_>>, device: &Device) -> MemberVerdict 
             modules.len(),
             device.capability
         );
-        verdict.reasons = conditions(&modules);
+        verdict.hold_to_those_that_load(&modules);
         verdict.reasons.push(Reason::new(ReasonCode::ArchSplit, None, text));
-        verdict.failing.clear();
     }
     verdict
 }
@@ -196,16 +194,22 @@ fn best<'m>(modules: impl Iterator<Item = &'m Judged<'m>>) -> Verdict {
     modules.map(|judged| judged.verdict.verdict).min().unwrap_or(Verdict::NotCovered)
 }
 
-/// Conditions that hold for modules that load: what an unknown driver must be.
-fn conditions(modules: &[Judged<'_>]) -> Vec<Reason> {
-    let mut reasons = Vec::new();
-    for reason in modules.iter().filter(|judged| judged.is_usable()).flat_map(|judged| &judged.verdict.reasons) {
-        if !reasons.contains(reason) {
-            reasons.push(reason.clone());
+impl MemberVerdict {
+    /// Where some modules are enough, those that fail are no reason, and only the conditions of modules with the verdict
+    /// itself count: a single PTX among native code asks nothing of the driver.
+    fn hold_to_those_that_load(&mut self, modules: &[Judged<'_>]) {
+        let own = || modules.iter().filter(|judged| judged.verdict.verdict == self.verdict);
+        let mut reasons: Vec<Reason> = Vec::new();
+        for reason in own().flat_map(|judged| &judged.verdict.reasons) {
+            if !reasons.iter().any(|known| known.code == reason.code) {
+                reasons.push(reason.clone());
+            }
         }
+        reasons.sort_by_key(|reason| reason.code.rank());
+        self.needs_driver = own().filter_map(|judged| judged.verdict.needs_driver).max();
+        self.reasons = reasons;
+        self.failing.clear();
     }
-    reasons.sort_by_key(|reason| reason.code.rank());
-    reasons
 }
 
 /// Counts, loads and reasons; the verdict itself is for the caller to set. `deciding` give the reasons, `all` the loads.
@@ -237,7 +241,7 @@ fn tally<'m>(deciding: &[Judged<'m>], all: impl Iterator<Item = &'m Judged<'m>>)
 /// it does not hold for all.
 fn reasons(modules: &[Judged<'_>]) -> Vec<Reason> {
     let mut counts: Vec<(Reason, usize)> = Vec::new();
-    for reason in modules.iter().flat_map(|judged| judged.verdict.reasons.iter().chain(&judged.verdict.notes)) {
+    for reason in modules.iter().flat_map(|judged| &judged.verdict.reasons) {
         match counts.iter_mut().find(|(known, _)| known == reason) {
             Some((_, count)) => *count = count.saturating_add(1),
             None => counts.push((reason.clone(), 1)),

@@ -1,0 +1,29 @@
+# Each recipe is one readable command; `just` itself is not needed for anything.
+
+# build and run the main job on the sample
+sample:
+    cargo run --release -- fixtures/sample/fatscan_sample-1.0-py3-none-manylinux_2_28_x86_64.whl
+
+# all tests
+test:
+    cargo test --workspace
+
+# formatting, lints, documentation
+check:
+    cargo fmt --all --check && cargo clippy --workspace --all-targets -- -D warnings && RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+# the small public wheels against their recorded truth; without --small all fourteen
+corpus *ARGS="--small":
+    cargo build --release && python3 tests/corpus.py {{ARGS}}
+
+# NVIDIA's cuobjdump on every fixture; with --wheels also on the small wheels
+oracle *ARGS:
+    cargo build --release && python3 tests/oracle.py {{ARGS}}
+
+# a scan of a wheel against inflating it
+bench-wheel PATH:
+    cargo bench --bench throughput -- wheel {{PATH}}
+
+# what continuous integration runs
+ci:
+    bash .ci/run
