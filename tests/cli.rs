@@ -527,6 +527,15 @@ fn output_is_the_same_for_any_number_of_threads() {
 }
 
 #[test]
+fn absurd_number_of_threads_does_no_harm() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = wheel(&folder);
+    let with = |threads: &str| run([OsStr::new("--threads"), OsStr::new(threads), path.as_os_str()]);
+    let (one, many) = (with("1"), with("100000"));
+    assert_eq!((one.out, one.code), (many.out, many.code));
+}
+
+#[test]
 fn lines_of_the_table_fit_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
     // a library with every architecture there is, in modules of many sets

@@ -21,6 +21,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Say whether a GPU and its driver can run it, why, and what to do
     Explain(ExplainArgs),
+    /// Let a wheel or library pass or fail: the gate for continuous integration
+    Check(Box<CheckArgs>),
     /// Tell what an architecture or a GPU is, and how to build for it
     Arch(ArchArgs),
     /// Print the JSON schema of `--format json`
@@ -132,4 +134,99 @@ pub(crate) struct ArchArgs {
     pub(crate) names: Vec<String>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// Exit code, the same in every format: 0 passed; 1 a finding, also damage or one of several paths unreadable; 2 could
+/// not judge: a wrong argument, an architecture that does not exist, nothing readable, no device. 2 beats 1.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// As for `list`
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<String>,
+    /// It must run on these GPUs: `9.0`, `sm_90`, "RTX 4090"; several separated by `,` or `;`
+    #[arg(long, value_name = "GPUS", help_heading = "Must run there")]
+    pub(crate) require: Vec<String>,
+    #[command(flatten)]
+    pub(crate) driver: DriverArgs,
+    /// PTX that the driver compiles is enough
+    #[arg(long, help_heading = "Must run there")]
+    pub(crate) allow_jit: bool,
+    /// A file is enough of whose modules at least PERCENT load
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = clap::value_parser!(u8).range(0..=100), help_heading = "Must run there")]
+    pub(crate) allow_partial: Option<u8>,
+    /// What is uncertain passes
+    #[arg(long, help_heading = "Must run there")]
+    pub(crate) allow_unknown: bool,
+    /// Judge every library by itself, also those that are alternatives to each other
+    #[arg(long, help_heading = "Must run there")]
+    pub(crate) no_alternatives: bool,
+    /// Every general module must hold this code: `sm_90,compute_90`, "90-real;120-virtual", "7.5;8.0;9.0+PTX", a value
+    /// of TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES as it is
+    #[arg(long, value_name = "CODE", help_heading = "Must hold what was declared")]
+    pub(crate) contains: Option<String>,
+    /// Nothing beyond --contains may be there
+    #[arg(long, requires = "contains", help_heading = "Must hold what was declared")]
+    pub(crate) strict: bool,
+    /// The files must be for this host: x86_64, aarch64
+    #[arg(long, value_name = "MACHINE")]
+    pub(crate) host: Option<String>,
+    /// Look at files that match only
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) member: Vec<String>,
+    /// Leave out files that match, for example "*.libs/*"
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+    /// What an artefact without device code does
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) no_device_code: Option<NoDeviceCode>,
+    /// The largest artefact: 500MB, 1.5GB, 300MiB, or bytes
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_size: Option<String>,
+    /// Findings of this rule fail
+    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    pub(crate) deny: Vec<String>,
+    /// Findings of this rule are said and pass
+    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    pub(crate) warn: Vec<String>,
+    /// Findings of this rule are counted only
+    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    pub(crate) allow: Vec<String>,
+    /// Findings in this report of an earlier `check --format json` do not count
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
+    pub(crate) baseline: Option<String>,
+    /// Configuration: fleets of GPUs, levels by file, ignores
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
+    pub(crate) config: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = CheckFormat::Table)]
+    pub(crate) format: CheckFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NoDeviceCode {
+    /// It fails (the default)
+    Fail,
+    /// It is said
+    Warn,
+    /// It is counted only
+    Pass,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people
+    Table,
+    /// One document, see `fatscan schema`
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of a GitHub workflow
+    Github,
+    /// JUnit XML, for GitLab and others
+    Junit,
+    /// A table for a pull request
+    Markdown,
 }

@@ -2,6 +2,7 @@
 
 mod arch;
 mod args;
+mod check;
 mod explain;
 mod failure;
 mod list;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
         None => list::run(&cli.list),
         Some(args::Command::List(list)) => list::run(&list),
         Some(args::Command::Explain(explain)) => explain::run(&explain),
+        Some(args::Command::Check(check)) => check::run(&check),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema) => output::schema(),
     };

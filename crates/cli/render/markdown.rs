@@ -86,7 +86,7 @@ fn line(out: &mut impl Write, name: &str, member: &Member) -> io::Result<()> {
 }
 
 /// Text in a cell: bars would end it, and markup is not ours to obey.
-fn cell(text: &str) -> String {
+pub(super) fn cell(text: &str) -> String {
     let mut out = String::new();
     for character in printable(text).chars() {
         if matches!(character, '|' | '*' | '_' | '`' | '<' | '[' | '\\') {

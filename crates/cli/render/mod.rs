@@ -1,5 +1,6 @@
 //! The report as text.
 
+pub(crate) mod check;
 mod csv;
 mod data;
 pub(crate) mod explain;

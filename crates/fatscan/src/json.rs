@@ -25,6 +25,50 @@ pub struct Document {
     pub devices: Option<Vec<Device>>,
     /// What the scan has to say beside, by place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What a check found, with `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<Finding>>,
+    /// How many findings there are of which weight, with `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+}
+
+/// One thing that a check found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Finding {
+    /// Id of the rule.
+    pub rule: String,
+    /// `error`, `warning`, `note` or `allowed`.
+    pub level: String,
+    /// Artefact and member.
+    pub place: String,
+    /// The device that it is about, where it is about one.
+    pub device: Option<String>,
+    /// One sentence.
+    pub message: String,
+    /// What to do, or what would let it pass.
+    pub hint: Option<String>,
+    /// Why it does not count, where it does not.
+    pub ignored_by: Option<String>,
+}
+
+/// How many findings there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Summary {
+    /// Whether the check passed.
+    pub passed: bool,
+    /// Those that fail.
+    pub errors: u64,
+    /// Warnings.
+    pub warnings: u64,
+    /// Notes.
+    pub notes: u64,
+    /// Known and accepted.
+    pub ignored: u64,
+    /// Allowed by the levels given.
+    pub allowed: u64,
 }
 
 /// The writer of a report.
@@ -170,6 +214,8 @@ impl Document {
             artefacts: report.artefacts.iter().map(|artefact| Artefact::new(artefact, modules)).collect(),
             devices: None,
             diagnostics: report.diagnostics.clone(),
+            findings: None,
+            summary: None,
         }
     }
 }
@@ -413,6 +459,35 @@ impl Document {
         }
         document.devices = Some(devices);
         document
+    }
+}
+
+impl Document {
+    /// The document of a check.
+    #[must_use]
+    pub fn checked(report: &model::Report, judgement: &crate::Judgement, outcome: &crate::check::Outcome) -> Self {
+        let summary = outcome.summary();
+        let findings = outcome.findings.iter().map(|finding| Finding {
+            rule: finding.rule.id().to_owned(),
+            level: finding.severity.name().to_owned(),
+            place: finding.place.clone(),
+            device: finding.device.clone(),
+            message: finding.message.clone(),
+            hint: finding.hint.clone(),
+            ignored_by: finding.ignored_by.clone(),
+        });
+        Self {
+            findings: Some(findings.collect()),
+            summary: Some(Summary {
+                passed: outcome.passed(),
+                errors: number(summary.errors),
+                warnings: number(summary.warnings),
+                notes: number(summary.notes),
+                ignored: number(summary.ignored),
+                allowed: number(summary.allowed),
+            }),
+            ..Self::judged(report, judgement, false)
+        }
     }
 }
 

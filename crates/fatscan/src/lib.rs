@@ -17,6 +17,7 @@
 pub const STUB_BYTES: u64 = 16 * 1024;
 
 mod advice;
+pub mod check;
 mod coverage;
 mod diagnostic;
 mod finder;

@@ -57,11 +57,14 @@ pub(crate) fn first<T: Send>(
     None
 }
 
-/// Runs `work` on a pool of `threads` threads, 0 for as many as there are cores.
+/// More threads than this help nobody, and hundred thousands of them stop a machine.
+const MOST_THREADS: usize = 256;
+
+/// Runs `work` on a pool of `threads` threads, 256 at most, 0 for as many as there are cores.
 ///
 /// # Errors
 /// A message if the system gives no threads.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<R, String> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| error.to_string())?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.min(MOST_THREADS)).build().map_err(|error| error.to_string())?;
     Ok(pool.install(work))
 }

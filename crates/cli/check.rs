@@ -1,0 +1,193 @@
+//! `fatscan check`: words typed and the configuration become demands.
+
+use std::process::ExitCode;
+
+use fatscan::check::{Baseline, Config, Date, Demands, Glob, Group, Rule, Severity, check};
+use fatscan::json::Document;
+use fatscan::{Policy, judge};
+use gpu_arch::rules::{Device, Environment};
+use gpu_arch::spelling::{self, SpellingErrorKind};
+
+use crate::args::{CheckArgs, CheckFormat, DriverArgs, NoDeviceCode};
+use crate::failure::{CANNOT, Failure};
+use crate::{list, render, target};
+
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let config = match &args.config {
+        Some(path) => {
+            let text = read(path, "--config")?;
+            Config::parse(&text).map_err(|error| Failure::new(format!("--config `{path}`: {error}")))?
+        }
+        None => Config::default(),
+    };
+    let mut devices = Vec::new();
+    let mut demands = demands(args, &config)?;
+    if !args.require.is_empty() {
+        devices.extend(named(&args.require, &args.driver, "--require")?);
+    }
+    for fleet in &config.fleets {
+        let driver = DriverArgs { driver: fleet.driver.clone(), driver_cuda: fleet.driver_cuda.clone() };
+        devices.extend(named(&fleet.gpus, &driver, &format!("fleet `{}`", fleet.name))?);
+    }
+    for group in &config.any_of {
+        let driver = DriverArgs { driver: group.driver.clone(), driver_cuda: group.driver_cuda.clone() };
+        let own = named(&group.gpus, &driver, &format!("any-of `{}`", group.name))?;
+        let first = devices.len();
+        devices.extend(own);
+        demands.any_of.push(Group { name: group.name.clone(), devices: (first..devices.len()).collect() });
+    }
+    let nothing =
+        devices.is_empty() && demands.contains.is_empty() && demands.max_size.is_none() && demands.host.is_none();
+    if nothing {
+        return Err(Failure::with_hint(
+            "nothing is demanded",
+            "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\")",
+        ));
+    }
+    let mut report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
+    choose(&mut report, args);
+    let environment = Environment::default();
+    let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
+    let judgement = judge(&report, &devices, &policy);
+    let outcome = check(&report, &judgement, &demands);
+    match args.format {
+        CheckFormat::Table => render::check::table(&report, &judgement, &outcome)?,
+        CheckFormat::Json => render::explain::json(&Document::checked(&report, &judgement, &outcome))?,
+        CheckFormat::Sarif => render::check::sarif(&outcome)?,
+        CheckFormat::Github => render::check::github(&report, &outcome)?,
+        CheckFormat::Junit => render::check::junit(&report, &outcome)?,
+        CheckFormat::Markdown => render::check::markdown(&report, &judgement, &outcome)?,
+    }
+    if report.artefacts.is_empty() {
+        return Ok(ExitCode::from(CANNOT));
+    }
+    Ok(if outcome.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Devices by their names; code where a device is wanted is pointed to `--contains`.
+fn named(gpus: &[String], driver: &DriverArgs, flag: &str) -> Result<Vec<Device>, Failure> {
+    for gpu in gpus {
+        if let Err(error) = spelling::devices(gpu) {
+            let hint = match error.kind {
+                SpellingErrorKind::NamesCode => "code that must be there goes to --contains",
+                SpellingErrorKind::Empty => "name a GPU: 9.0, \"RTX 4090\"",
+                _ => "`fatscan arch list` shows the architectures",
+            };
+            return Err(Failure::with_hint(format!("{flag}: {error}"), hint));
+        }
+    }
+    target::devices(gpus, driver)
+}
+
+fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
+    let contains = match args.contains.as_ref().or(config.contains.as_ref()) {
+        Some(text) => {
+            let mut targets: Vec<_> = spelling::code(text)
+                .map_err(|error| Failure::new(format!("--contains: {error}")))?
+                .into_iter()
+                .map(gpu_arch::Target::without_isa)
+                .collect();
+            targets.sort_unstable();
+            targets.dedup();
+            targets
+        }
+        None => Vec::new(),
+    };
+    let mut levels = config.levels.clone();
+    if let Some(severity) = config.no_device_code {
+        levels.insert(Rule::NoDeviceCode, severity);
+    }
+    match args.no_device_code {
+        Some(NoDeviceCode::Fail) => levels.insert(Rule::NoDeviceCode, Severity::Deny),
+        Some(NoDeviceCode::Warn) => levels.insert(Rule::NoDeviceCode, Severity::Warn),
+        Some(NoDeviceCode::Pass) => levels.insert(Rule::NoDeviceCode, Severity::Allow),
+        None => None,
+    };
+    let mut typed: Vec<(Rule, Severity)> = Vec::new();
+    for (flag, words, severity) in [
+        ("--deny", &args.deny, Severity::Deny),
+        ("--warn", &args.warn, Severity::Warn),
+        ("--allow", &args.allow, Severity::Allow),
+    ] {
+        for word in words.iter().flat_map(|word| word.split(',')) {
+            let rule: Rule = word.trim().parse().map_err(|error| Failure::new(format!("{flag}: {error}")))?;
+            if typed.iter().any(|(other, level)| *other == rule && *level != severity) {
+                return Err(Failure::new(format!(
+                    "`{rule}` is given two levels: --deny, --warn and --allow contradict"
+                )));
+            }
+            typed.push((rule, severity));
+        }
+    }
+    levels.extend(typed);
+    let max_size = match &args.max_size {
+        Some(text) => Some(size(text).ok_or_else(|| {
+            Failure::with_hint(format!("--max-size: `{text}` is no size"), "write it like 500MB, 1.5GB or 300MiB")
+        })?),
+        None => config.max_size,
+    };
+    let host = args.host.clone().or_else(|| config.host.clone());
+    if let Some(host) = host.as_ref().filter(|host| !["x86_64", "aarch64"].contains(&host.as_str())) {
+        return Err(Failure::new(format!("--host: `{host}` is neither x86_64 nor aarch64")));
+    }
+    let baseline = match &args.baseline {
+        Some(path) => Baseline::parse(&read(path, "--baseline")?)
+            .map_err(|error| Failure::new(format!("--baseline `{path}`: {error}")))?,
+        None => Baseline::default(),
+    };
+    Ok(Demands {
+        allow_jit: args.allow_jit || config.allow_jit == Some(true),
+        allow_partial: args.allow_partial.or(config.allow_partial),
+        allow_unknown: args.allow_unknown || config.allow_unknown == Some(true),
+        contains,
+        strict: args.strict || config.strict == Some(true),
+        host,
+        max_size,
+        any_of: Vec::new(),
+        levels,
+        by_file: config.by_file.clone(),
+        ignores: config.ignores.clone(),
+        baseline,
+        today: Date::today(),
+    })
+}
+
+/// Leaves the files that were asked for.
+fn choose(report: &mut fatscan::Report, args: &CheckArgs) {
+    let globs = |words: &[String]| -> Vec<Glob> { words.iter().map(|word| Glob::new(word)).collect() };
+    let (wanted, excluded) = (globs(&args.member), globs(&args.exclude));
+    for artefact in &mut report.artefacts {
+        artefact.members.retain(|member| {
+            let is_wanted = wanted.is_empty() || wanted.iter().any(|glob| glob.matches(&member.path));
+            is_wanted && !excluded.iter().any(|glob| glob.matches(&member.path))
+        });
+    }
+}
+
+fn read(path: &str, flag: &str) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{flag} `{path}` cannot be read: {error}")))
+}
+
+/// `500MB`, `1.5 GB`, `300MiB`, `1000`: at most three digits behind the point.
+fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.len() > 3 {
+        return None;
+    }
+    let thousandths: u64 = format!("{fraction:0<3}").parse().ok()?;
+    let whole: u64 = whole.parse().ok()?;
+    whole.checked_mul(1000)?.checked_add(thousandths)?.checked_mul(unit)?.checked_div(1000)
+}

@@ -1,0 +1,259 @@
+//! Findings for people and for the systems that show them.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+
+use anstyle::{AnsiColor, Style};
+use fatscan::check::{Finding, Outcome, Rule, Severity};
+use fatscan::{Judgement, Report};
+use serde_json::{Value, json};
+
+use crate::terminal::{count, printable, width, wrap};
+
+const BOLD: Style = Style::new().bold();
+
+const fn style(severity: Severity) -> Style {
+    match severity {
+        Severity::Deny => AnsiColor::Red.on_default().bold(),
+        Severity::Warn => AnsiColor::Yellow.on_default().bold(),
+        Severity::Note | Severity::Allow => BOLD,
+    }
+}
+
+/// Findings that are shown: not the ignored, not the allowed.
+fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
+    outcome.findings.iter().filter(|finding| finding.ignored_by.is_none() && finding.severity != Severity::Allow)
+}
+
+/// One line a finding, its hint below; then how it ended.
+pub(crate) fn table(report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    let width = width();
+    for finding in shown(outcome) {
+        let style = style(finding.severity);
+        let level = finding.severity.name();
+        let place = if finding.place.is_empty() { String::new() } else { format!("{}: ", printable(&finding.place)) };
+        let text = format!("[{}] {place}{}", finding.rule, printable(&finding.message));
+        let words: Vec<&str> = text.split(' ').collect();
+        let used = level.len().saturating_add(1);
+        writeln!(out, "{style}{level}{style:#} {}", wrap(&words, 4, used, width))?;
+        if finding.severity == Severity::Deny
+            && let Some(hint) = &finding.hint
+        {
+            let text = format!("hint: {}", printable(hint));
+            let words: Vec<&str> = text.split(' ').collect();
+            writeln!(out, "    {}", wrap(&words, 4, 4, width))?;
+        }
+    }
+    summary(&mut out, report, judgement, outcome)?;
+    out.flush()
+}
+
+fn summary(out: &mut impl Write, report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
+    let summary = outcome.summary();
+    let (word, style) = if outcome.passed() {
+        ("passed", AnsiColor::Green.on_default().bold())
+    } else {
+        ("failed", AnsiColor::Red.on_default().bold())
+    };
+    let artefacts = count(report.artefacts.len(), "artefact", "artefacts");
+    let devices = match judgement.devices.len() {
+        0 => String::new(),
+        number => format!(" on {}", count(number, "GPU", "GPUs")),
+    };
+    let mut parts = Vec::new();
+    for (number, one, many) in [
+        (summary.errors, "error", "errors"),
+        (summary.warnings, "warning", "warnings"),
+        (summary.notes, "note", "notes"),
+        (summary.ignored, "ignored", "ignored"),
+        (summary.allowed, "allowed", "allowed"),
+    ] {
+        if number > 0 {
+            parts.push(count(number, one, many));
+        }
+    }
+    let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
+    writeln!(out, "{style}{word}{style:#}: {artefacts}{devices}, {found}")
+}
+
+/// Workflow commands: annotations at the file that was checked.
+pub(crate) fn github(report: &Report, outcome: &Outcome) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    for finding in shown(outcome) {
+        let command = match finding.severity {
+            Severity::Deny => "error",
+            Severity::Warn => "warning",
+            Severity::Note | Severity::Allow => "notice",
+        };
+        let file =
+            finding.artefact.and_then(|index| report.artefacts.get(index)).map(|artefact| artefact.path.as_str());
+        let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
+        let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let text = data(&format!("{}: {}{hint}", finding.place, finding.message));
+        writeln!(out, "::{command} {file}title=fatscan {}::{text}", finding.rule)?;
+    }
+    out.flush()
+}
+
+/// Escapes of GitHub's workflow commands.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// SARIF 2.1.0 (OASIS standard): one run, every rule described, ignored findings as suppressed results.
+pub(crate) fn sarif(outcome: &Outcome) -> io::Result<()> {
+    let rules: Vec<Value> = Rule::ALL
+        .iter()
+        .map(|rule| {
+            json!({
+                "id": rule.id(),
+                "shortDescription": { "text": rule.sentence() },
+                "defaultConfiguration": { "level": level(rule.severity()) },
+            })
+        })
+        .collect();
+    let results: Vec<Value> =
+        outcome.findings.iter().filter(|finding| finding.severity != Severity::Allow).map(sarif_result).collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "fatscan",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            } },
+            "results": results,
+        }],
+    });
+    let mut out = BufWriter::new(io::stdout().lock());
+    serde_json::to_writer_pretty(&mut out, &log)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+fn sarif_result(finding: &Finding) -> Value {
+    let index = Rule::ALL.iter().position(|rule| *rule == finding.rule);
+    let (artefact, member) = finding.place.split_once('!').unwrap_or((&finding.place, ""));
+    let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": finding.place }] });
+    if !artefact.is_empty()
+        && let Some(location) = location.as_object_mut()
+    {
+        let uri = uri(artefact);
+        location.insert("physicalLocation".to_owned(), json!({ "artifactLocation": { "uri": uri } }));
+    }
+    let mut result = json!({
+        "ruleId": finding.rule.id(),
+        "ruleIndex": index,
+        "level": level(finding.severity),
+        "message": { "text": finding.message },
+        "locations": [location],
+        "partialFingerprints": {
+            "fatscan/v1": format!("{}|{}|{member}", finding.rule, finding.device.as_deref().unwrap_or_default()),
+        },
+    });
+    if let (Some(reason), Some(result)) = (&finding.ignored_by, result.as_object_mut()) {
+        result.insert("suppressions".to_owned(), json!([{ "kind": "external", "justification": reason }]));
+    }
+    result
+}
+
+const fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Deny => "error",
+        Severity::Warn => "warning",
+        Severity::Note | Severity::Allow => "note",
+    }
+}
+
+/// A path as a relative reference: bytes outside the unreserved ones are percent-encoded.
+fn uri(path: &str) -> String {
+    use std::fmt::Write as _;
+    let mut uri = String::new();
+    for byte in path.replace('\\', "/").bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'~') {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+/// JUnit XML: a suite of one test case for each artefact.
+pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut cases: BTreeMap<Option<usize>, Vec<&Finding>> = BTreeMap::new();
+    for index in 0..report.artefacts.len() {
+        cases.insert(Some(index), Vec::new());
+    }
+    for finding in shown(outcome) {
+        cases.entry(finding.artefact).or_default().push(finding);
+    }
+    let fails = |findings: &Vec<&Finding>| findings.iter().any(|finding| finding.fails());
+    let failures = cases.values().filter(|findings| fails(findings)).count();
+    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(out, "<testsuites><testsuite name=\"fatscan check\" tests=\"{}\" failures=\"{failures}\">", cases.len())?;
+    for (artefact, findings) in &cases {
+        let name = artefact.and_then(|index| report.artefacts.get(index)).map_or("paths", |artefact| &artefact.path);
+        writeln!(out, "<testcase classname=\"fatscan\" name=\"{}\">", xml(name))?;
+        let mut rest = Vec::new();
+        for finding in findings {
+            if finding.fails() {
+                let (rule, message) = (finding.rule, xml(&finding.message));
+                writeln!(out, "<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&finding.place))?;
+            } else {
+                rest.push(format!(
+                    "{}[{}] {}: {}",
+                    finding.severity.name(),
+                    finding.rule,
+                    finding.place,
+                    finding.message
+                ));
+            }
+        }
+        if !rest.is_empty() {
+            writeln!(out, "<system-out>{}</system-out>", xml(&rest.join("\n")))?;
+        }
+        writeln!(out, "</testcase>")?;
+    }
+    writeln!(out, "</testsuite></testsuites>")?;
+    out.flush()
+}
+
+/// Text in XML 1.0, which has no control characters but three.
+fn xml(text: &str) -> String {
+    let mut out = String::new();
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => out.push(character),
+            control if control.is_control() => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A table for a pull request.
+pub(crate) fn markdown(report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    if shown(outcome).next().is_some() {
+        writeln!(out, "| level | rule | where | what |\n|---|---|---|---|")?;
+    }
+    for finding in shown(outcome) {
+        let (place, message) = (super::markdown::cell(&finding.place), super::markdown::cell(&finding.message));
+        writeln!(out, "| {} | {} | {place} | {message} |", finding.severity.name(), finding.rule)?;
+    }
+    writeln!(out)?;
+    summary(&mut out, report, judgement, outcome)?;
+    out.flush()
+}

@@ -1,0 +1,1 @@
+//! Which NVIDIA devices and driver are here, as plain data.

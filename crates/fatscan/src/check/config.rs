@@ -1,0 +1,248 @@
+//! `fatscan.toml`.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Date, Glob, Ignore, Rule, Severity};
+
+/// A configuration file: fleets of GPUs, levels by file, ignores.
+///
+/// ```toml
+/// allow-jit = false              # as the flags of `fatscan check`
+/// no-device-code = "fail"
+///
+/// [levels]                       # deny, warn, note, allow
+/// specialised = "allow"
+///
+/// [fleet.production]             # every GPU of a fleet is demanded
+/// gpus = ["T4", "A100", "RTX 4090", "H100", "B200"]
+/// driver = "580.65.06"
+///
+/// [[any-of]]                     # one of these is enough
+/// name = "either Hopper"
+/// gpus = ["H100", "H200"]
+///
+/// [[files]]                      # other levels for some files
+/// glob = "*.libs/*"
+/// levels = { partial = "warn" }
+///
+/// [[ignore]]
+/// rule = "partial"
+/// member = "torch/lib/libtorch_cuda_linalg.so"
+/// device = "T4"
+/// reason = "no linear algebra on the T4 machines"
+/// expires = "2027-06-30"
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// PTX is enough.
+    pub allow_jit: Option<bool>,
+    /// Percentage of modules that is enough.
+    pub allow_partial: Option<u8>,
+    /// What is uncertain passes.
+    pub allow_unknown: Option<bool>,
+    /// Code that must be there, as text.
+    pub contains: Option<String>,
+    /// Nothing else may be there.
+    pub strict: Option<bool>,
+    /// Host architecture.
+    pub host: Option<String>,
+    /// Largest artefact in bytes.
+    pub max_size: Option<u64>,
+    /// What an artefact without device code weighs.
+    pub no_device_code: Option<Severity>,
+    /// Devices that are demanded each, with their driver.
+    pub fleets: Vec<Fleet>,
+    /// Devices of which one is enough.
+    pub any_of: Vec<Fleet>,
+    /// Levels of rules.
+    pub levels: BTreeMap<Rule, Severity>,
+    /// Levels of rules by file.
+    pub by_file: Vec<(Glob, BTreeMap<Rule, Severity>)>,
+    /// What is accepted.
+    pub ignores: Vec<Ignore>,
+}
+
+/// GPUs with one driver.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fleet {
+    /// Name.
+    pub name: String,
+    /// GPUs as typed.
+    pub gpus: Vec<String>,
+    /// Version of the driver.
+    pub driver: Option<String>,
+    /// CUDA version of the driver.
+    pub driver_cuda: Option<String>,
+}
+
+/// Why a configuration cannot be used: the parser's words with line and column, or a value that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// One or more lines.
+    pub text: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct RawConfig {
+    allow_jit: Option<bool>,
+    allow_partial: Option<u8>,
+    allow_unknown: Option<bool>,
+    contains: Option<String>,
+    strict: Option<bool>,
+    host: Option<String>,
+    max_size: Option<u64>,
+    no_device_code: Option<String>,
+    #[serde(default)]
+    levels: BTreeMap<String, String>,
+    #[serde(default)]
+    fleet: BTreeMap<String, RawFleet>,
+    #[serde(default)]
+    any_of: Vec<RawGroup>,
+    #[serde(default)]
+    files: Vec<RawFiles>,
+    #[serde(default)]
+    ignore: Vec<RawIgnore>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct RawFleet {
+    gpus: Vec<String>,
+    driver: Option<String>,
+    driver_cuda: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct RawGroup {
+    name: String,
+    gpus: Vec<String>,
+    driver: Option<String>,
+    driver_cuda: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFiles {
+    glob: String,
+    levels: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawIgnore {
+    rule: toml::Spanned<String>,
+    member: Option<String>,
+    artefact: Option<String>,
+    device: Option<String>,
+    reason: toml::Spanned<String>,
+    expires: toml::Spanned<String>,
+}
+
+impl Config {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with line and column.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let raw: RawConfig =
+            toml::from_str(text).map_err(|error| ConfigError { text: error.to_string().trim_end().to_owned() })?;
+        let plain = |text: String| ConfigError { text };
+        let mut ignores = Vec::new();
+        for ignore in raw.ignore {
+            let at = |span: std::ops::Range<usize>, error: String| ConfigError {
+                text: format!("{} {error}", position(text, span.start)),
+            };
+            let rule = ignore.rule.get_ref().parse().map_err(|error| at(ignore.rule.span(), error))?;
+            let expires = ignore.expires.get_ref().parse::<Date>().map_err(|error| at(ignore.expires.span(), error))?;
+            if ignore.reason.get_ref().trim().is_empty() {
+                return Err(at(ignore.reason.span(), "an ignore needs a reason".to_owned()));
+            }
+            ignores.push(Ignore {
+                rule,
+                member: ignore.member.as_deref().map(Glob::new),
+                artefact: ignore.artefact.as_deref().map(Glob::new),
+                device: ignore.device,
+                reason: ignore.reason.into_inner(),
+                expires,
+            });
+        }
+        let fleets = raw.fleet.into_iter().map(|(name, fleet)| Fleet {
+            name,
+            gpus: fleet.gpus,
+            driver: fleet.driver,
+            driver_cuda: fleet.driver_cuda,
+        });
+        let any_of = raw.any_of.into_iter().map(|group| Fleet {
+            name: group.name,
+            gpus: group.gpus,
+            driver: group.driver,
+            driver_cuda: group.driver_cuda,
+        });
+        let no_device_code = raw.no_device_code.as_deref().map(no_device_code).transpose().map_err(plain)?;
+        Ok(Self {
+            allow_jit: raw.allow_jit,
+            allow_partial: raw.allow_partial,
+            allow_unknown: raw.allow_unknown,
+            contains: raw.contains,
+            strict: raw.strict,
+            host: raw.host,
+            max_size: raw.max_size,
+            no_device_code,
+            fleets: fleets.collect(),
+            any_of: any_of.collect(),
+            levels: levels(raw.levels).map_err(plain)?,
+            by_file: raw
+                .files
+                .into_iter()
+                .map(|files| Ok((Glob::new(&files.glob), levels(files.levels)?)))
+                .collect::<Result<_, String>>()
+                .map_err(plain)?,
+            ignores,
+        })
+    }
+}
+
+/// `fail`, `warn` or `pass`.
+pub(crate) fn no_device_code(word: &str) -> Result<Severity, String> {
+    match word {
+        "fail" => Ok(Severity::Deny),
+        "warn" => Ok(Severity::Warn),
+        "pass" => Ok(Severity::Allow),
+        other => Err(format!("no-device-code: `{other}` is none of fail, warn, pass")),
+    }
+}
+
+fn levels(raw: BTreeMap<String, String>) -> Result<BTreeMap<Rule, Severity>, String> {
+    let level = |(rule, level): (String, String)| {
+        let severity = match level.as_str() {
+            "deny" => Severity::Deny,
+            "warn" => Severity::Warn,
+            "note" => Severity::Note,
+            "allow" => Severity::Allow,
+            other => return Err(format!("levels: `{other}` is none of deny, warn, note, allow")),
+        };
+        Ok((rule.parse::<Rule>()?, severity))
+    };
+    raw.into_iter().map(level).collect()
+}
+
+/// `at line 3, column 8:` of a byte offset.
+fn position(text: &str, offset: usize) -> String {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count().saturating_add(1);
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count().saturating_add(1);
+    format!("at line {line}, column {column}:")
+}

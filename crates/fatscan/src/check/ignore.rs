@@ -1,0 +1,52 @@
+use super::{Date, Demands, Finding, Glob, Rule, Severity};
+
+/// Findings that are known and accepted, until a day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignore {
+    /// The rule.
+    pub rule: Rule,
+    /// Files; all where none is given.
+    pub member: Option<Glob>,
+    /// Artefacts; all where none is given.
+    pub artefact: Option<Glob>,
+    /// The device, by name or capability as the findings name it; all where none is given.
+    pub device: Option<String>,
+    /// Why, for whoever reads it later.
+    pub reason: String,
+    /// The last day on which it counts.
+    pub expires: Date,
+}
+
+impl Ignore {
+    fn matches(&self, finding: &Finding, member: &str) -> bool {
+        let artefact = finding.place.split('!').next().unwrap_or_default();
+        self.rule == finding.rule
+            && self.member.as_ref().is_none_or(|glob| glob.matches(member))
+            && self.artefact.as_ref().is_none_or(|glob| glob.matches(artefact))
+            && self.device.as_ref().is_none_or(|device| finding.device.as_ref() == Some(device))
+    }
+}
+
+/// The reason of the ignore that covers a finding, if one does today.
+pub(super) fn reason(finding: &Finding, member: &str, demands: &Demands) -> Option<String> {
+    let valid = demands.ignores.iter().filter(|ignore| ignore.expires >= demands.today);
+    valid.into_iter().find(|ignore| ignore.matches(finding, member)).map(|ignore| ignore.reason.clone())
+}
+
+/// Ignores that have reached their end are findings of their own: whoever set the day wanted to be asked.
+pub(super) fn expired(demands: &Demands) -> Vec<Finding> {
+    let ended = demands.ignores.iter().filter(|ignore| ignore.expires < demands.today);
+    let severity = demands.levels.get(&Rule::ExpiredIgnore).copied().unwrap_or(Severity::Deny);
+    ended
+        .map(|ignore| Finding {
+            artefact: None,
+            place: String::new(),
+            rule: Rule::ExpiredIgnore,
+            severity,
+            device: ignore.device.clone(),
+            message: format!("the ignore of `{}` ended on {}: {}", ignore.rule, ignore.expires, ignore.reason),
+            hint: Some("mend what it covers, or give it another day and reason".to_owned()),
+            ignored_by: None,
+        })
+        .collect()
+}

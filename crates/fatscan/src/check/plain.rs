@@ -1,0 +1,39 @@
+//! Rules that need no device.
+
+use super::{At, Rule, Sink, Words};
+use crate::diagnostic::{Code, Level};
+use crate::model::Report;
+
+/// What could not be read, and damage.
+pub(super) fn diagnostics(report: &Report, sink: &mut Sink<'_>) {
+    for diagnostic in report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error) {
+        let path = diagnostic.place.split(['!', '@']).next().unwrap_or_default();
+        let artefact = report.artefacts.iter().position(|artefact| artefact.path == path);
+        let unreadable = [Code::Unreadable, Code::NotAFile].iter().any(|code| code.to_string() == diagnostic.code);
+        let rule = if unreadable { Rule::Unreadable } else { Rule::Damage };
+        let member = diagnostic.place.split('!').nth(1).and_then(|rest| rest.split('@').next()).unwrap_or_default();
+        let message = format!("{} ({})", diagnostic.message, diagnostic.code);
+        let words = Words { rule, device: None, message, hint: diagnostic.hint.clone() };
+        sink.add(artefact, diagnostic.place.clone(), member, words);
+    }
+}
+
+/// The size on disk.
+pub(super) fn size(at: &mut At<'_, '_>) {
+    let Some(limit) = at.sink.demands.max_size else { return };
+    if at.artefact.size > limit {
+        let message = format!("{} bytes, {limit} are allowed", at.artefact.size);
+        at.add(None, Words { rule: Rule::MaxSize, device: None, message, hint: None });
+    }
+}
+
+/// The host architecture of files with device code.
+pub(super) fn host(at: &mut At<'_, '_>) {
+    let Some(host) = at.sink.demands.host.clone() else { return };
+    for member in &at.artefact.members {
+        if let Some(machine) = member.machine.filter(|machine| *machine != host) {
+            let message = format!("the file is for {machine} hosts, {host} is demanded");
+            at.add(Some(member), Words { rule: Rule::HostMismatch, device: None, message, hint: None });
+        }
+    }
+}

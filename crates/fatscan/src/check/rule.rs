@@ -1,0 +1,96 @@
+use core::fmt;
+use core::str::FromStr;
+
+/// How much a finding weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The check fails.
+    Deny,
+    /// It is said, and the check passes.
+    Warn,
+    /// It is said in passing.
+    Note,
+    /// It is counted only.
+    Allow,
+}
+
+impl Severity {
+    /// The word in reports: `error`, `warning`, `note`, `allowed`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "error",
+            Self::Warn => "warning",
+            Self::Note => "note",
+            Self::Allow => "allowed",
+        }
+    }
+}
+
+macro_rules! rules {
+    ($($name:ident $id:literal $severity:ident $sentence:literal;)*) => {
+        /// The rules of the gate, with stable ids; documented one by one in `docs/RULES.md`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Rule {
+            $(#[doc = $sentence] $name,)*
+        }
+
+        impl Rule {
+            /// All rules, the gravest first.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The stable id.
+            #[must_use]
+            pub const fn id(self) -> &'static str {
+                match self { $(Self::$name => $id,)* }
+            }
+
+            /// What it weighs unless told otherwise.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity,)* }
+            }
+
+            /// What it is about.
+            #[must_use]
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$name => $sentence,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    Unreadable "unreadable" Deny "a path cannot be read";
+    Damage "damage" Deny "a file is damaged or exceeds a limit, so that code may be missing from the list";
+    HostMismatch "host-mismatch" Deny "a file is for another host architecture than demanded";
+    NotCovered "not-covered" Deny "a file holds no code that a device can run";
+    DriverTooOld "driver-too-old" Deny "a file holds code for a device that its driver is too old for";
+    Partial "partial" Deny "some modules of a file run on a device and others do not";
+    Unknown "unknown" Deny "it is not certain whether a file runs on a device";
+    Jit "jit" Deny "a file runs on a device only by compiling PTX";
+    NoDeviceCode "no-device-code" Deny "an artefact holds no device code";
+    Missing "missing" Deny "code that was declared is not in every general module";
+    Extra "extra" Deny "code is there that was not declared";
+    MaxSize "max-size" Deny "an artefact is larger than allowed";
+    ExpiredIgnore "expired-ignore" Deny "an ignore has reached its end";
+    Specialised "specialised" Note "modules for one architecture do not cover a device";
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.id())
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.iter().find(|rule| rule.id() == text).copied().ok_or_else(|| {
+            let all: Vec<&str> = Self::ALL.iter().map(|rule| rule.id()).collect();
+            format!("`{text}` is no rule; the rules are {}", all.join(", "))
+        })
+    }
+}

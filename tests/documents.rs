@@ -1,0 +1,56 @@
+//! The documents say what the code does.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::path::Path;
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
+fn every_diagnostic_is_documented_with_its_level_and_no_other_is() {
+    let document = read("docs/DIAGNOSTICS.md");
+    let mut rows: Vec<(String, String)> = document
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix("| FS")?.split(" | ");
+            Some((format!("FS{}", cells.next()?), cells.next()?.to_owned()))
+        })
+        .collect();
+    let mut codes: Vec<(String, String)> = fatscan::Code::ALL
+        .iter()
+        .map(|code| (code.to_string(), format!("{:?}", code.level()).to_lowercase()))
+        .collect();
+    rows.sort();
+    codes.sort();
+    assert_eq!(rows, codes);
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    for document in ["README.md", "CONTRIBUTING.md", "docs/DESIGN.md", "docs/DIAGNOSTICS.md", "docs/PERFORMANCE.md"] {
+        let text = read(document);
+        let folder = Path::new(document).parent().unwrap();
+        for (_, rest) in text.match_indices("](").map(|(at, _)| text.split_at(at + 2)) {
+            let target = rest.split([')', '#']).next().unwrap();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).join(target);
+            assert!(path.exists(), "{document} links to {target}");
+        }
+    }
+}
+
+#[test]
+fn the_commands_of_the_readme_are_the_ones_that_ci_runs() {
+    let readme = read("README.md");
+    let ci = read(".ci/run");
+    let block = readme.split("## Start").nth(1).unwrap().split("```").nth(1).unwrap();
+    let commands: Vec<&str> = block.lines().skip(1).filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+    assert_eq!(commands.len(), 2, "{commands:?}");
+    for command in commands {
+        assert!(ci.lines().any(|line| line == command), "{command}");
+    }
+}
