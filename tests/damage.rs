@@ -350,6 +350,55 @@ fn payload_of_a_damaged_fatbin_is_no_finding_of_its_own_but_a_fatbin_in_it_is() 
     assert!(!errors(&diagnostics).is_empty());
 }
 
+/// An entry of `arch` in a fatbin, both of which state to reach `over` bytes further than they do.
+fn swallowing(arch: &str, over: u64) -> Vec<u8> {
+    let mut entry = Entry::sass(arch, Cubin::new(arch).bytes());
+    let own = entry.payload.len().next_multiple_of(8) as u64;
+    entry.stated_padded_size = Some(own + over);
+    let mut container = Fatbin::new(&[Entry::sass("50", Cubin::abi7("50").bytes()).isa(1, 7), entry]);
+    container.stated_size = Some(1 << 50);
+    container.bytes()
+}
+
+#[test]
+fn sizes_that_agree_on_a_lie_hide_no_fatbin_behind_them() {
+    // over a part of the next fatbin, over all of it, to the end of the file and past it
+    let next = sibling(BEHIND).len() as u64;
+    for over in [8, 16, 80, next - 8, next, next + 8, 1 << 20, 1 << 40] {
+        let (mut bytes, _) = between(&swallowing("90a", over));
+        bytes.extend([0xAA; 64]);
+        bytes.extend(sibling("70"));
+        let slice = scan("x.fatbin", &bytes);
+        let what = format!("{over} bytes too many");
+        assert_siblings(slice.0.as_ref(), &what);
+        let words = words(slice.0.as_ref());
+        assert_eq!(words.iter().filter(|word| *word == "sass sm_70").count(), 1, "{what}: {words:?}");
+        // what stood before the lie
+        assert_eq!(words.iter().filter(|word| *word == "sass sm_50").count(), 1, "{what}: {words:?}");
+        // the cubin of the lying entry belongs to the damaged fatbin: it is listed once at the most
+        assert!(words.iter().filter(|word| *word == "sass sm_90a").count() <= 1, "{what}: {words:?}");
+        assert!(!errors(&slice.1).is_empty(), "{what}");
+        assert_eq!(slice, scan_inflated("x.fatbin", &bytes, &Options::default()), "{what}");
+        assert_eq!(slice, scan_steps("x.fatbin", &bytes, &Options::default()), "{what}");
+    }
+}
+
+#[test]
+fn several_swallowing_fatbins_are_each_read_behind() {
+    let mut bytes = Vec::new();
+    for _ in 0..12 {
+        bytes.extend(swallowing("90a", 1 << 40));
+        bytes.extend(sibling("70"));
+    }
+    let slice = scan("x.fatbin", &bytes);
+    let words = words(slice.0.as_ref());
+    // the limit is eight: those behind the ninth may be lost, and it is said
+    assert!(words.iter().filter(|word| *word == "sass sm_70").count() >= 8, "{words:?}");
+    assert_eq!(codes(&slice.1).iter().filter(|code| **code == "FS0504").count(), 1, "{:?}", slice.1);
+    assert_eq!(slice, scan_inflated("x.fatbin", &bytes, &Options::default()));
+    assert_eq!(slice, scan_steps("x.fatbin", &bytes, &Options::default()));
+}
+
 #[test]
 fn diagnostics_of_one_file_are_limited_and_the_rest_is_counted() {
     let mut entries = Vec::new();

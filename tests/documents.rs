@@ -54,3 +54,22 @@ fn the_commands_of_the_readme_are_the_ones_that_ci_runs() {
         assert!(ci.lines().any(|line| line == command), "{command}");
     }
 }
+
+#[test]
+fn every_rule_is_documented_with_its_level_and_no_other_is() {
+    let document = read("docs/RULES.md");
+    let mut rows: Vec<(String, String)> = document
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            Some((cells.next()?.trim_end_matches('`').to_owned(), cells.next()?.to_owned()))
+        })
+        .collect();
+    let mut rules: Vec<(String, String)> = fatscan::check::Rule::ALL
+        .iter()
+        .map(|rule| (rule.to_string(), format!("{:?}", rule.severity()).to_lowercase()))
+        .collect();
+    rows.sort();
+    rules.sort();
+    assert_eq!(rows, rules);
+}

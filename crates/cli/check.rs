@@ -146,10 +146,25 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
         any_of: Vec::new(),
         levels,
         by_file: config.by_file.clone(),
-        ignores: config.ignores.clone(),
+        ignores: ignores(config)?,
         baseline,
         today: Date::today(),
     })
+}
+
+/// The ignores, with their devices named as findings name them.
+fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
+    let resolve = |ignore: &fatscan::check::Ignore| {
+        let device = match &ignore.device {
+            Some(text) => {
+                let named = spelling::device(text).map_err(|error| Failure::new(format!("ignore: device {error}")))?;
+                Some(named.name.map_or_else(|| named.capability.to_string(), ToOwned::to_owned))
+            }
+            None => None,
+        };
+        Ok(fatscan::check::Ignore { device, ..ignore.clone() })
+    };
+    config.ignores.iter().map(resolve).collect()
 }
 
 /// Leaves the files that were asked for.

@@ -22,7 +22,12 @@ pub(crate) fn complain(text: &str, hint: Option<&str>) {
     let mut out = anstream::stderr().lock();
     let red = AnsiColor::Red.on_default().bold();
     // nowhere is left to say that standard error is gone
-    let _ = writeln!(out, "{red}error{red:#}: {}", printable(text));
+    // a parser shows the line that it means below its sentence
+    let mut lines = text.lines();
+    let _ = writeln!(out, "{red}error{red:#}: {}", printable(lines.next().unwrap_or_default()));
+    for line in lines {
+        let _ = writeln!(out, "  {}", printable(line));
+    }
     if let Some(hint) = hint {
         let _ = writeln!(out, "  hint: {}", printable(hint));
     }

@@ -6,33 +6,72 @@ use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::NoteIterator;
 
-/// What `.note.nv.tkinfo` tells. Layout of a note's descriptor, little-endian: `u32` note version, `u32` object name,
-/// then `u32` offsets of tool name, tool version, branch and command line in the string table that follows (24 bytes
-/// from the start). Device-linked cubins hold several notes: nvlink's first, then one of each input's ptxas. Observed.
+use crate::info::u16_at;
+
+/// Major and minor version of a toolkit.
+pub(crate) type Version = (u16, u16);
+
+/// One note of `.note.nv.tkinfo`: a tool that worked on a cubin.
+///
+/// | offset | size | name | evidence |
+/// |---|---|---|---|
+/// | 0 | 4 | version of the note: 2 in CUDA 13, the toolkit in 12.8 and 12.9 | observed |
+/// | 4 | 4 | string: object name | observed |
+/// | 8 | 4 | string: tool | observed |
+/// | 12 | 4 | string: version | observed |
+/// | 16 | 4 | string: branch | observed |
+/// | 20 | 4 | string: command line | observed |
+/// | 24 | | strings, each ended by NUL; offsets count from here | observed |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ToolNote<'data> {
+    /// `ptxas` or `nvlink`.
+    pub tool: &'data [u8],
+    /// `Cuda compilation tools, release 13.5, V13.5.37`.
+    pub version: &'data [u8],
+    /// `Build cuda_13.5.r13.5/compiler.39125733_0`.
+    pub branch: &'data [u8],
+    /// Its arguments: `-arch sm_90a -m 64`.
+    pub command_line: &'data [u8],
+    /// Major and minor version of its release.
+    pub release: Option<(u16, u16)>,
+}
+
+/// The notes in a `.note.nv.tkinfo` section: nvlink's first, then one of each input's ptxas. A damaged note ends them.
+pub(crate) fn notes(section: &[u8]) -> Vec<ToolNote<'_>> {
+    let mut notes = Vec::new();
+    let Ok(mut records) = NoteIterator::<FileHeader64<LittleEndian>>::new(LittleEndian, 4, section) else {
+        return notes;
+    };
+    while let Ok(Some(record)) = records.next() {
+        let desc = record.desc();
+        let text = |field| string(desc, field).unwrap_or_default();
+        let version = text(12);
+        notes.push(ToolNote {
+            tool: text(8),
+            version,
+            branch: text(16),
+            command_line: text(20),
+            release: release(version),
+        });
+    }
+    notes
+}
+
+/// What [`notes`] say of the architecture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Notes {
     /// Of the first note: the tool that wrote the file.
-    pub(crate) version: Option<(u16, u16)>,
+    pub(crate) version: Option<Version>,
     last_arch: Option<Arch>,
 }
 
 impl Notes {
     pub(crate) fn read(section: Option<&[u8]>) -> Self {
-        let mut notes = Self::default();
-        let Some(section) = section else { return notes };
-        let Ok(mut records) = NoteIterator::<FileHeader64<LittleEndian>>::new(LittleEndian, 4, section) else {
-            return notes;
-        };
-        while let Ok(Some(record)) = records.next() {
-            let desc = record.desc();
-            if notes.version.is_none() {
-                notes.version = string(desc, 12).and_then(release);
-            }
-            if let Some(arch) = string(desc, 20).and_then(arch_option) {
-                notes.last_arch = Some(arch);
-            }
+        let notes = section.map(notes).unwrap_or_default();
+        Self {
+            version: notes.iter().find_map(|note| note.release),
+            last_arch: notes.iter().rev().find_map(|note| arch_option(note.command_line)),
         }
-        notes
     }
 
     /// The suffix of the last `-arch sm_...`, `None` if no note has one.
@@ -78,11 +117,18 @@ fn arch_option(text: &[u8]) -> Option<Arch> {
 }
 
 /// The toolkit in `.note.nv.cuinfo` (13.x): `u16` note version, virtual architecture, toolkit, 0.
-pub(crate) fn cuinfo(section: &[u8]) -> Option<(u16, u16)> {
+pub(crate) fn cuinfo(section: &[u8]) -> Option<Version> {
+    from_number(u32::from(u16_at(first_desc(section)?, 4)?))
+}
+
+/// The virtual architecture in `.note.nv.cuinfo` and in `.note.nv.cuver` (12.8 and 12.9).
+pub(crate) fn virtual_arch(section: &[u8]) -> Option<u32> {
+    u16_at(first_desc(section)?, 2).map(u32::from)
+}
+
+fn first_desc(section: &[u8]) -> Option<&[u8]> {
     let mut records = NoteIterator::<FileHeader64<LittleEndian>>::new(LittleEndian, 4, section).ok()?;
-    let desc = records.next().ok()??.desc();
-    let number = u16::from_le_bytes(*desc.get(4..)?.first_chunk()?);
-    from_number(u32::from(number))
+    Some(records.next().ok()??.desc())
 }
 
 /// 124 -> (12, 4). Numbers that no toolkit had give nothing.

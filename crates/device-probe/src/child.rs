@@ -160,9 +160,8 @@ fn in_thread(request: Request, sources: &Sources) -> WayOutcome {
     let mut known = None;
     let deadline = std::time::Instant::now().checked_add(sources.limit);
     let status = loop {
-        let left = deadline.map_or(sources.limit, |deadline| {
-            deadline.saturating_duration_since(std::time::Instant::now())
-        });
+        let left =
+            deadline.map_or(sources.limit, |deadline| deadline.saturating_duration_since(std::time::Instant::now()));
         match receiver.recv_timeout(left) {
             Ok(Answer { is_final: true, outcome }) => return outcome,
             Ok(Answer { is_final: false, outcome }) => known = Some(outcome),

@@ -75,6 +75,9 @@ pub struct ProbedDevice {
     /// Its MIG instances, as far as they are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<MigInstance>,
+    /// The identifier of the MIG instance that CUDA programs see, where they see one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
     /// The kernel module that serves it: `nvidia`, `nouveau`, `vfio-pci`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_module: Option<String>,

@@ -118,7 +118,9 @@ fn wait(
         // a child of the child may hold the pipe open: its end counts, not that of the pipe
         match child.try_wait() {
             Ok(Some(status)) => {
-                while let Ok(chunk) = chunks.recv_timeout(TICK) {
+                while output.len() < MOST_OUTPUT
+                    && let Ok(chunk) = chunks.recv_timeout(TICK)
+                {
                     keep(output, &chunk);
                 }
                 return End::Exited(status);

@@ -10,16 +10,8 @@ use crate::way::{SeenDevice, Status, Way, WayOutcome};
 /// What is asked of each device. The name comes last because it alone may hold a comma.
 ///
 /// `compute_cap` came with R510; older programs refuse the whole question because of it.
-const FIELDS: [&str; 8] = [
-    "index",
-    "uuid",
-    "driver_version",
-    "compute_cap",
-    "pci.bus_id",
-    "pci.device_id",
-    "mig.mode.current",
-    "name",
-];
+const FIELDS: [&str; 8] =
+    ["index", "uuid", "driver_version", "compute_cap", "pci.bus_id", "pci.device_id", "mig.mode.current", "name"];
 
 /// Runs the first program of [`Sources::nvidia_smi`] that is here.
 pub(crate) fn ask(sources: &Sources) -> WayOutcome {

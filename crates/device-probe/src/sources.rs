@@ -109,7 +109,10 @@ const FOLDERS: [&str; 4] =
 
 fn libraries(unix: &str, windows: &str) -> Vec<PathBuf> {
     if cfg!(windows) {
-        return vec![system_folder().join(windows), PathBuf::from(r"C:\Program Files\NVIDIA Corporation\NVSMI").join(windows)];
+        return vec![
+            system_folder().join(windows),
+            PathBuf::from(r"C:\Program Files\NVIDIA Corporation\NVSMI").join(windows),
+        ];
     }
     let mut names = vec![PathBuf::from(unix)];
     names.extend(FOLDERS.iter().map(|folder| PathBuf::from(folder).join(unix)));
@@ -123,9 +126,14 @@ fn programs() -> Vec<PathBuf> {
             PathBuf::from(r"C:\Program Files\NVIDIA Corporation\NVSMI\nvidia-smi.exe"),
         ];
     }
-    ["nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi", "/usr/local/nvidia/bin/nvidia-smi", "/run/current-system/sw/bin/nvidia-smi"]
-        .map(PathBuf::from)
-        .to_vec()
+    [
+        "nvidia-smi",
+        "/usr/lib/wsl/lib/nvidia-smi",
+        "/usr/local/nvidia/bin/nvidia-smi",
+        "/run/current-system/sw/bin/nvidia-smi",
+    ]
+    .map(PathBuf::from)
+    .to_vec()
 }
 
 /// `C:\Windows\System32`. A full path, so that no library of the current folder is loaded.

@@ -65,6 +65,9 @@ const MOST_THREADS: usize = 256;
 /// # Errors
 /// A message if the system gives no threads.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<R, String> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.min(MOST_THREADS)).build().map_err(|error| error.to_string())?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.min(MOST_THREADS))
+        .build()
+        .map_err(|error| error.to_string())?;
     Ok(pool.install(work))
 }

@@ -18,24 +18,22 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: 
         if demands.any_of.iter().any(|group| group.devices.contains(&index)) {
             continue;
         }
-        for words in unmet(at, judged, index, device) {
-            at.add(words.0.and_then(|member| at.artefact.members.get(member)), words.1);
+        for (member, words) in unmet(judged, index, device, demands) {
+            at.add(at.artefact.members.get(member), words);
         }
     }
     for group in &demands.any_of {
         let each = group.devices.iter().filter_map(|index| Some((*index, judgement.devices.get(*index)?)));
-        let all: Vec<Vec<(Option<usize>, Words)>> =
-            each.map(|(index, device)| unmet(at, judged, index, device)).collect();
-        let failing =
-            |words: &Vec<(Option<usize>, Words)>| words.iter().any(|(_, words)| words.rule != Rule::Specialised);
-        if all.is_empty() || all.iter().any(|words| !failing(words)) {
+        let all: Vec<Vec<(usize, Words)>> = each.map(|(index, device)| unmet(judged, index, device, demands)).collect();
+        if all.is_empty() || all.iter().any(Vec::is_empty) {
             continue;
         }
-        for (member, mut words) in all.into_iter().flatten().filter(|(_, words)| words.rule != Rule::Specialised) {
+        for (member, mut words) in all.into_iter().flatten() {
             words.message = format!("none of `{}` is met; {}", group.name, words.message);
-            at.add(member.and_then(|member| at.artefact.members.get(member)), words);
+            at.add(at.artefact.members.get(member), words);
         }
     }
+    specialised(at, judged, judgement);
 }
 
 fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
@@ -51,37 +49,62 @@ fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     }
 }
 
+/// Whether another choice than this member's stands for its group of alternatives.
+fn is_passed_over(judged: &ArtefactJudgement, member: usize, device: usize) -> bool {
+    let has = |choice: &crate::judge::Choice| choice.members.contains(&member);
+    let group = judged.alternatives.iter().find(|group| group.choices.iter().any(has));
+    group.is_some_and(|group| {
+        let best = group.best.get(device).and_then(|best| group.choices.get(*best));
+        best.is_some_and(|best| !has(best))
+    })
+}
+
 /// What is not met on one device, with the index of the member.
-fn unmet(at: &At<'_, '_>, judged: &ArtefactJudgement, index: usize, device: &Device) -> Vec<(Option<usize>, Words)> {
-    let demands = at.sink.demands;
-    let grouped = |member: usize| {
-        let in_choice = |choice: &crate::judge::Choice| choice.members.contains(&member);
-        judged.alternatives.iter().find(|group| group.choices.iter().any(in_choice))
-    };
+fn unmet(judged: &ArtefactJudgement, index: usize, device: &Device, demands: &Demands) -> Vec<(usize, Words)> {
     let anyone_decides = judged.members.iter().any(|member| member.decides);
     let mut found = Vec::new();
     for (member, own) in judged.members.iter().enumerate() {
-        let Some(verdict) = own.verdicts.get(index) else { continue };
-        // of alternatives the best stands for all
-        if let Some(group) = grouped(member) {
-            let best = group.best.get(index).and_then(|best| group.choices.get(*best));
-            if best.is_some_and(|best| !best.members.contains(&member)) {
-                continue;
-            }
-        }
-        let rule = rule(verdict.verdict).filter(|rule| !accepted(verdict, *rule, demands));
         let decides = own.decides || !anyone_decides;
-        match rule {
-            Some(rule) if decides => found.push((Some(member), words(rule, verdict, device))),
-            Some(_) => found.push((Some(member), specialised(verdict, device, verdict.modules_ok, verdict.modules))),
-            None if verdict.specialised_ok < verdict.specialised => {
-                let (ok, all) = (verdict.specialised_ok, verdict.specialised);
-                found.push((Some(member), specialised(verdict, device, ok, all)));
-            }
-            None => {}
+        let Some(verdict) = own.verdicts.get(index).filter(|_| decides) else { continue };
+        if is_passed_over(judged, member, index) {
+            continue;
+        }
+        if let Some(rule) = rule(verdict.verdict).filter(|rule| !accepted(verdict, *rule, demands)) {
+            found.push((member, words(rule, verdict, device)));
         }
     }
     found
+}
+
+/// Modules for one architecture that are not for a device: one finding a file, with all devices in it.
+fn specialised(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: &Judgement) {
+    let anyone_decides = judged.members.iter().any(|member| member.decides);
+    for (member, own) in judged.members.iter().enumerate() {
+        let beside = !own.decides && anyone_decides;
+        let mut all = 0;
+        let mut parts = Vec::new();
+        for (index, (verdict, device)) in own.verdicts.iter().zip(&judgement.devices).enumerate() {
+            if is_passed_over(judged, member, index) {
+                continue;
+            }
+            let (ok, total) = if beside {
+                (verdict.modules_ok, verdict.modules)
+            } else {
+                (verdict.specialised_ok, verdict.specialised)
+            };
+            if ok < total {
+                all = total;
+                parts.push(format!("{ok} for {}", name(device)));
+            }
+        }
+        if parts.is_empty() {
+            continue;
+        }
+        let message = format!("{all} modules for one architecture, of which {} load", parts.join(", "));
+        let hint = "expected where the library picks them by device; --deny specialised forbids them".to_owned();
+        let words = Words { rule: Rule::Specialised, device: None, message, hint: Some(hint) };
+        at.add(at.artefact.members.get(member), words);
+    }
 }
 
 const fn rule(verdict: Verdict) -> Option<Rule> {
@@ -125,12 +148,4 @@ fn words(rule: Rule, verdict: &MemberVerdict, device: &Device) -> Words {
         _ => (format!("does not run on {name}{reason}"), None),
     };
     Words { rule, device: Some(name), message, hint: hint.map(ToOwned::to_owned) }
-}
-
-fn specialised(verdict: &MemberVerdict, device: &Device, ok: usize, all: usize) -> Words {
-    let name = name(device);
-    let _ = verdict;
-    let message = format!("{all} modules for one architecture, {ok} of them for {name}");
-    let hint = Some("expected where the library picks them by device; --deny specialised to forbid it".to_owned());
-    Words { rule: Rule::Specialised, device: Some(name), message, hint }
 }

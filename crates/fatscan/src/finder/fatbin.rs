@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use fatbin::{ENTRY_HEADER_SIZE, Entry, EntryHeader, ErrorKind, FATBIN_HEADER_SIZE, FatbinHeader, Kind};
 use fatscan_containers::{ByteStream, Format};
 use gpu_arch::{Arch, Suffix};
@@ -53,6 +55,7 @@ impl<S: ByteStream> Finder<'_, S> {
             return;
         }
         // a fatbin inside the stated size of a damaged one: that one's payloads end here
+        let nested = start < self.shadow_end;
         self.shadow_end = self.shadow_end.min(start);
         self.stream.skip(header_size);
         let mut images = Vec::new();
@@ -60,6 +63,9 @@ impl<S: ByteStream> Finder<'_, S> {
         self.link_bare(&mut images);
         if let Some(error) = broken {
             self.broken(start, &header, error, images.len());
+        }
+        if nested {
+            self.disown(&images);
         }
         if !images.is_empty() {
             self.module(Module {
@@ -72,6 +78,15 @@ impl<S: ByteStream> Finder<'_, S> {
                 images,
             });
         }
+    }
+
+    /// Entries that a damaged fatbin has claimed by a wrong size belong to the fatbin that they stand in.
+    fn disown(&mut self, images: &[Image]) {
+        let own: HashSet<u64> = images.iter().map(|image| image.offset).collect();
+        for module in self.harvest.modules.iter_mut().filter(|module| module.damaged) {
+            module.images.retain(|image| !own.contains(&image.offset));
+        }
+        self.harvest.modules.retain(|module| !module.images.is_empty());
     }
 
     /// Reads the chain of a fatbin of `size` bytes; on a break the error with its offset in the stream, and the

@@ -68,7 +68,7 @@ fn blank(data: &[u8]) -> Option<&[u8]> {
 }
 
 /// Skips blanks and comments of both kinds.
-fn space(mut data: &[u8]) -> Option<&[u8]> {
+pub(super) fn space(mut data: &[u8]) -> Option<&[u8]> {
     loop {
         data = blank(data)?;
         data = match data {
@@ -89,56 +89,4 @@ fn number(data: &[u8]) -> Option<(u16, &[u8])> {
 #[must_use]
 pub const fn is_ptx_text_byte(byte: u8) -> bool {
     matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x20..=0x7e | 0x80..=0xff)
-}
-
-/// Names of the kernels that a PTX text defines, mangled, in the order of the text. `.extern .entry` defines none.
-#[must_use]
-pub fn ptx_kernels(text: &[u8]) -> Vec<&[u8]> {
-    let mut names = Vec::new();
-    let mut tokens = Tokens { rest: text };
-    let mut is_extern = false;
-    while let Some(token) = tokens.next() {
-        match token {
-            b".extern" => is_extern = true,
-            b".entry" => {
-                if let Some(name) = tokens.next().filter(|_| !is_extern) {
-                    names.push(name);
-                }
-                is_extern = false;
-            }
-            b".visible" | b".weak" => {}
-            _ => is_extern = false,
-        }
-    }
-    names
-}
-
-/// Words of a PTX text: directives and identifiers whole, any other byte for itself; comments and strings left out.
-struct Tokens<'data> {
-    rest: &'data [u8],
-}
-
-impl<'data> Iterator for Tokens<'data> {
-    type Item = &'data [u8];
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            self.rest = space(self.rest)?;
-            match self.rest {
-                [b'"', rest @ ..] => self.rest = rest.get(memchr::memchr(b'"', rest)?.checked_add(1)?..)?,
-                [0, rest @ ..] => self.rest = rest,
-                _ => break,
-            }
-        }
-        let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%');
-        let (first, tail) = self.rest.split_first()?;
-        let end = if *first == b'.' || word(first) {
-            tail.iter().position(|byte| !word(byte)).unwrap_or(tail.len()).checked_add(1)?
-        } else {
-            1
-        };
-        let (token, rest) = self.rest.split_at_checked(end)?;
-        self.rest = rest;
-        Some(token)
-    }
 }

@@ -1,0 +1,43 @@
+use std::fmt;
+
+use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
+
+/// The longest name that [`demangle`] looks at, bytes. Names of kernels of real libraries reach some 10 KiB.
+pub const DEMANGLE_INPUT_LIMIT: usize = 32 << 10;
+/// The longest text that [`demangle`] gives, bytes: a mangled name of some hundred bytes can stand for gigabytes.
+pub const DEMANGLE_OUTPUT_LIMIT: usize = 64 << 10;
+/// Depth of nesting, in parsing and in writing. Deeper names stay mangled; the stack of any thread bears it.
+const RECURSION_LIMIT: u32 = 128;
+
+/// The C++ form of a mangled name, with its parameters: `_Z3addPfi` -> `add(float*, int)`. `None` for a name that is not
+/// mangled (`extern "C"` and Triton kernels), is damaged, nests deeper than 128 levels or goes beyond a limit; then the
+/// mangled form is the name.
+#[must_use]
+pub fn demangle(name: &[u8]) -> Option<String> {
+    if name.len() > DEMANGLE_INPUT_LIMIT || !name.starts_with(b"_Z") {
+        return None;
+    }
+    let parse = ParseOptions::default().recursion_limit(RECURSION_LIMIT);
+    let symbol = Symbol::new_with_options(name, &parse).ok()?;
+    let mut out = Limited { text: String::new(), pieces: 0 };
+    symbol.structured_demangle(&mut out, &DemangleOptions::new().recursion_limit(RECURSION_LIMIT)).ok()?;
+    Some(out.text)
+}
+
+/// Stops the demangler when the text grows too long, or when it takes too many steps to write it.
+struct Limited {
+    text: String,
+    pieces: usize,
+}
+
+impl DemangleWrite for Limited {
+    fn write_string(&mut self, piece: &str) -> fmt::Result {
+        self.pieces = self.pieces.saturating_add(1);
+        let length = self.text.len().saturating_add(piece.len());
+        if length > DEMANGLE_OUTPUT_LIMIT || self.pieces > DEMANGLE_OUTPUT_LIMIT {
+            return Err(fmt::Error);
+        }
+        self.text.push_str(piece);
+        Ok(())
+    }
+}

@@ -1,0 +1,6 @@
+mod head;
+mod kernels;
+mod tokens;
+
+pub use head::{PTX_HEAD_LIMIT, PtxHead, PtxVersion, is_ptx_text_byte};
+pub use kernels::{PtxKernel, PtxLinkage, ptx_kernel_details, ptx_kernels};
