@@ -8,6 +8,7 @@
 
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fatscan::{Options, scan_paths, with_threads};
@@ -65,7 +66,7 @@ fn inflate(path: &Path) -> u64 {
     let mut members = zip.members;
     members.sort_by_key(|member| member.size);
     let left = Mutex::new(members);
-    let total = Mutex::new(0);
+    let total = AtomicU64::new(0);
     rayon::scope(|scope| {
         for _ in 0..rayon::current_num_threads() {
             scope.spawn(|_| {
@@ -76,13 +77,13 @@ fn inflate(path: &Path) -> u64 {
                     stream.fill(SNIFF_SIZE);
                     if Format::sniff(stream.window()).is_some() {
                         let bytes = stream.skip(u64::MAX);
-                        *total.lock().unwrap() += bytes;
+                        total.fetch_add(bytes, Ordering::Relaxed);
                     }
                 }
             });
         }
     });
-    total.into_inner().unwrap()
+    total.into_inner()
 }
 
 /// Reads every file of a directory once. Returns the bytes.

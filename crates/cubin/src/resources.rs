@@ -167,7 +167,9 @@ impl<'functions, 'data> ResourceIndex<'functions, 'data> {
         }
         for (owned, section) in self.owned_by(function) {
             match owned {
-                Owned::Info => read_own_info(section.bytes(self.functions.data), self.functions.head.abi, &mut resources),
+                Owned::Info => {
+                    read_own_info(section.bytes(self.functions.data), self.functions.head.abi, &mut resources)
+                }
                 Owned::Shared => resources.shared = section.size,
                 Owned::Local => resources.local = section.size,
                 Owned::Constant(bank) => resources.constants.push((bank, section.size)),

@@ -66,9 +66,11 @@ impl<'data> Tables<'data> {
         for (index, symbol) in symbols.iter().enumerate() {
             let mut section = u32::from(symbol.st_shndx(endian).0);
             if section == 0xffff {
-                section = symbols.symbol_section(endian, symbol, SymbolIndex(index)).ok().flatten().map_or(section, |at| {
-                    u32::try_from(at.0).unwrap_or(section)
-                });
+                section = symbols
+                    .symbol_section(endian, symbol, SymbolIndex(index))
+                    .ok()
+                    .flatten()
+                    .map_or(section, |at| u32::try_from(at.0).unwrap_or(section));
             }
             let record = Record {
                 info: symbol.st_info().0,
@@ -84,7 +86,9 @@ impl<'data> Tables<'data> {
             if !record.defines_function() {
                 continue;
             }
-            let (Ok(name), Ok(index)) = (symbol.name(endian, symbols.strings()), u32::try_from(index)) else { continue };
+            let (Ok(name), Ok(index)) = (symbol.name(endian, symbols.strings()), u32::try_from(index)) else {
+                continue;
+            };
             tables.functions.push(record.function(name, index));
         }
         Ok(tables)

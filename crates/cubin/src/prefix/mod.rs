@@ -104,21 +104,27 @@ impl Layout {
         let class = *prefix.get(4)?;
         let end = usize::try_from(u64::from_le_bytes(*prefix.get(40..)?.first_chunk()?)).ok()?;
         let (row, sections, names) = (half(58)?, half(60)?, half(62)?);
-        let known = class == 2 && row == 64 && sections > 3 && names == 1 && end > TABLES.checked_add(FIRST_NAMES.len())?;
+        let known =
+            class == 2 && row == 64 && sections > 3 && names == 1 && end > TABLES.checked_add(FIRST_NAMES.len())?;
         known.then_some(Self { end, sections: sections.into() })
     }
 
     fn functions(self, body: &[u8]) -> Result<Vec<Function<'_>>, Stop> {
         let strings = Strings::find(body)?;
-        let at_end = body.len() >= self.end;
-        let records = Records { data: body, start: strings.end, sections: self.sections, strings: strings.length() };
+        let whole = body.len() >= self.end;
+        let (start, sections, length) = (strings.end, self.sections, strings.length());
+        let records = Records { data: body, start, sections, strings: length, whole };
         let mut symbols = Vec::new();
         let end = records.read(&mut symbols)?;
-        if end == End::OfData && !at_end {
+        if end == End::OfData && !whole {
             return Err(Stop::Short);
         }
         if !symbols.iter().any(|symbol| symbol.record.defines_function()) {
-            return if strings.code_names(strings.length()).next().is_none() { Ok(Vec::new()) } else { Err(Stop::Unsupported) };
+            return if strings.code_names(strings.length()).next().is_none() {
+                Ok(Vec::new())
+            } else {
+                Err(Stop::Unsupported)
+            };
         }
         let table = strings.second_table(&symbols).ok_or(Stop::Unsupported)?;
         let mut functions = Vec::new();

@@ -31,6 +31,8 @@ pub(super) struct Records<'data> {
     pub(super) sections: u32,
     /// Bytes of both string tables: no name lies farther.
     pub(super) strings: usize,
+    /// Whether the section table begins behind the data, so that no more can come.
+    pub(super) whole: bool,
 }
 
 impl Records<'_> {
@@ -43,7 +45,13 @@ impl Records<'_> {
             if rest.is_empty() {
                 return Ok(End::OfData);
             }
-            let Some((bytes, behind)) = rest.split_first_chunk::<SYMBOL>() else { return Err(Stop::Short) };
+            let Some((bytes, behind)) = rest.split_first_chunk::<SYMBOL>() else {
+                // the last section of all may be shorter than a symbol
+                let mut bytes = [0; SYMBOL];
+                bytes.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+                let ends = self.whole && begins_section(&bytes, index);
+                return if ends { Ok(End::Section) } else { Err(Stop::Short) };
+            };
             let Some(symbol) = self.symbol(bytes, index) else {
                 return if begins_section(bytes, index) { Ok(End::Section) } else { Err(Stop::Unsupported) };
             };

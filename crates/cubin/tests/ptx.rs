@@ -1,0 +1,74 @@
+//! Kernels of PTX texts and their directives.
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a panic here is a failing test")]
+
+mod common;
+
+use common::{ptx_texts, text};
+use cubin::{PtxHead, PtxLinkage, ptx_kernel_details, ptx_kernels};
+
+#[test]
+fn kernels_equal_those_of_cuobjdump() {
+    let texts = ptx_texts();
+    assert!(texts.len() > 60, "{}", texts.len());
+    for (label, data, mut expected) in texts {
+        let mut names: Vec<String> = ptx_kernels(&data).into_iter().map(text).collect();
+        names.sort();
+        expected.sort();
+        assert_eq!(names, expected, "{label}");
+    }
+}
+
+#[test]
+fn bounds_and_parameters_are_those_of_the_source() {
+    // fixtures/make/src/multi.cu
+    let fixture = ptx_texts().into_iter().find(|(_, _, kernels)| kernels.contains(&"k_bounds".to_owned()));
+    let (label, data, _) = fixture.unwrap();
+    let kernels = ptx_kernel_details(&data);
+    let of = |name: &[u8]| kernels.iter().find(|kernel| kernel.name == name).unwrap();
+    let bounds = of(b"k_bounds");
+    assert_eq!((bounds.max_threads, bounds.min_blocks), (Some([128, 1, 1]), Some(2)), "{label}");
+    assert_eq!((bounds.parameters, bounds.linkage), (1, PtxLinkage::Visible), "{label}");
+    let template = of(b"_Z6k_tmplIfEvPT_i");
+    assert_eq!((template.parameters, template.linkage, template.max_threads), (2, PtxLinkage::Visible, None), "{label}");
+}
+
+#[test]
+fn directives_of_any_version_are_read() {
+    let source = b".version 99.1\n.target sm_999a\n.address_size 64\n\
+        .extern .entry gone(.param .u64 a);\n\
+        // .entry comment( .param .u32 a )\n\
+        .visible .entry a(.param .u64 .ptr .global .align 4 a, .param .align 8 .b8 b[16], .param .u32 c)\n\
+        .maxntid 8, 4 .minnctapersm 3 .maxnreg 64\n{ .reg .b32 %r<2>; .param .b32 inner; ret; }\n\
+        .weak .entry b .reqntid 32 , 2 , 1 { ret; }\n\
+        .entry c() .maxntid { ret; }\n\
+        .visible .func (.param .b32 r) f (.param .b32 x) { ret; }\n\
+        .entry d";
+    assert_eq!(PtxHead::find(source).unwrap().version, (99, 1));
+    let kernels = ptx_kernel_details(source);
+    let names: Vec<&[u8]> = kernels.iter().map(|kernel| kernel.name).collect();
+    assert_eq!(names, [b"a", b"b", b"c", b"d"]);
+    let [a, b, c, d] = &kernels[..] else { panic!() };
+    assert_eq!((a.linkage, a.parameters, a.max_threads), (PtxLinkage::Visible, 3, Some([8, 4, 1])));
+    assert_eq!((a.min_blocks, a.max_registers, a.required_threads), (Some(3), Some(64), None));
+    assert_eq!((b.linkage, b.parameters, b.required_threads), (PtxLinkage::Weak, 0, Some([32, 2, 1])));
+    assert_eq!((c.linkage, c.parameters, c.max_threads), (PtxLinkage::Local, 0, None));
+    assert_eq!((d.linkage, d.parameters), (PtxLinkage::Local, 0));
+}
+
+#[test]
+fn cut_and_changed_texts_are_read_without_harm() {
+    let (_, data, _) = ptx_texts().into_iter().max_by_key(|(_, data, _)| data.len().min(7000)).unwrap();
+    let data = &data[..data.len().min(7000)];
+    let all = ptx_kernels(data).len();
+    for length in 0..data.len() {
+        assert!(ptx_kernel_details(&data[..length]).len() <= all);
+    }
+    let mut data = data.to_vec();
+    for at in (0..data.len()).step_by(3) {
+        for byte in [0, b'"', b'/', b'{', 0xff] {
+            let old = core::mem::replace(&mut data[at], byte);
+            let _ = ptx_kernel_details(&data);
+            data[at] = old;
+        }
+    }
+}
