@@ -1,5 +1,7 @@
 //! What can be typed. Nothing here has an effect.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// List the CUDA device code inside wheels and libraries: which GPU architectures they were built for.
@@ -36,7 +38,7 @@ pub(crate) struct ListArgs {
     /// Wheels, zip archives, libraries, object files, static archives, fatbins, cubins, PTX, directories; `-` reads
     /// paths from standard input, one a line
     #[arg(value_name = "PATH", required = true)]
-    pub(crate) paths: Vec<String>,
+    pub(crate) paths: Vec<PathBuf>,
     /// What to list one by one
     #[arg(long, value_enum, default_value_t = By::Member)]
     pub(crate) by: By,
@@ -90,7 +92,7 @@ pub(crate) enum Format {
 pub(crate) struct ExplainArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required_unless_present = "error")]
-    pub(crate) paths: Vec<String>,
+    pub(crate) paths: Vec<PathBuf>,
     /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200
     #[arg(long, value_name = "GPU")]
     pub(crate) gpu: Vec<String>,
@@ -142,7 +144,7 @@ pub(crate) struct ArchArgs {
 pub(crate) struct CheckArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required = true)]
-    pub(crate) paths: Vec<String>,
+    pub(crate) paths: Vec<PathBuf>,
     /// It must run on these GPUs: `9.0`, `sm_90`, "RTX 4090"; several separated by `,` or `;`
     #[arg(long, value_name = "GPUS", help_heading = "Must run there")]
     pub(crate) require: Vec<String>,

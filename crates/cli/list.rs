@@ -1,6 +1,7 @@
 //! `fatscan list`.
 
 use std::io::{self, BufRead};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fatscan::{Level, Options, Report, scan_paths, with_threads};
@@ -42,7 +43,7 @@ pub(crate) enum Depth {
 }
 
 /// Scans with a progress bar, on as many threads as were asked for.
-pub(crate) fn scan(paths: &[String], common: &Common, depth: Depth) -> Result<Report, Failure> {
+pub(crate) fn scan(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<Report, Failure> {
     if common.no_color {
         anstream::ColorChoice::Never.write_global();
     }
@@ -56,17 +57,18 @@ pub(crate) fn scan(paths: &[String], common: &Common, depth: Depth) -> Result<Re
 }
 
 /// The paths, with `-` replaced by the lines of standard input.
-fn expand(paths: &[String]) -> Result<Vec<String>, Failure> {
+fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut all = Vec::with_capacity(paths.len());
     for path in paths {
-        if path != "-" {
+        if path.as_os_str() != "-" {
             all.push(path.clone());
             continue;
         }
-        for line in io::stdin().lock().lines() {
+        for line in io::stdin().lock().split(b'\n') {
             let line = line.map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))?;
+            let line = line.strip_suffix(b"\r").unwrap_or(&line);
             if !line.is_empty() {
-                all.push(line);
+                all.push(path_of(line));
             }
         }
     }
@@ -74,4 +76,15 @@ fn expand(paths: &[String]) -> Result<Vec<String>, Failure> {
         return Err(Failure::new("no paths on standard input"));
     }
     Ok(all)
+}
+
+#[cfg(unix)]
+fn path_of(line: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(line))
+}
+
+#[cfg(not(unix))]
+fn path_of(line: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(line).into_owned())
 }

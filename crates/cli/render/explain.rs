@@ -175,7 +175,7 @@ impl<W: Write> Page<'_, W> {
                 parts.push(loads(&verdict.loads));
             }
             if verdict.specialised > 0 {
-                let modules = count(verdict.specialised, "module for one architecture", "modules for one architecture");
+                let modules = count(verdict.specialised, "specialised module", "specialised modules");
                 let own = match verdict.specialised_ok {
                     0 => "none for this GPU".to_owned(),
                     own => format!("{own} for this GPU"),

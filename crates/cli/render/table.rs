@@ -123,8 +123,7 @@ impl<W: Write> Page<'_, W> {
             let modules = coverage.modules().saturating_sub(coverage.general);
             let sets = words::specialised(coverage);
             let shown = sets.len().min(6);
-            let mut words =
-                vec![format!("{}:", count(modules, "module for one architecture", "modules for one architecture"))];
+            let mut words = vec![format!("{}:", count(modules, "specialised module", "specialised modules"))];
             words.extend(
                 sets.iter()
                     .take(shown)

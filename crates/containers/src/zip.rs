@@ -50,6 +50,12 @@ pub struct Zip<'data> {
 }
 
 impl<'data> Zip<'data> {
+    /// Whether the end of `data` is that of a zip archive with members, whatever stands before it.
+    #[must_use]
+    pub fn ends_as_one(data: &[u8]) -> bool {
+        ZipArchive::from_slice(data).is_ok_and(|archive| archive.entries_hint() > 0)
+    }
+
     /// Lists the archive in `data`, at most `limit` members. Without a directory (a download that was cut) the
     /// members are looked for by the headers that stand before each of them.
     #[must_use]

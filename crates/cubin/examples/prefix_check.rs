@@ -35,6 +35,10 @@ struct Counts {
     prefix_time: Duration,
     whole_time: Duration,
     resource_time: Duration,
+    /// Decoding of whole entries.
+    decode_time: Duration,
+    /// Decoding of prefixes, each try from the start, with the reading of them.
+    prefix_decode_time: Duration,
 }
 
 impl Counts {
@@ -98,6 +102,17 @@ impl Counts {
     }
 }
 
+/// What a caller does: decode as much as is asked for until that is enough.
+fn decode_as_asked(entry: &fatbin::Entry<'_>, prefix: &mut Vec<u8>) {
+    prefix.clear();
+    while let PrefixOutcome::NeedMore(more) = SymbolPrefix::parse(prefix) {
+        let before = prefix.len();
+        if fatbin::decode_prefix(entry, more as u64, LIMIT, prefix).is_err() || prefix.len() <= before {
+            return;
+        }
+    }
+}
+
 fn main() -> std::io::Result<()> {
     let mut counts = Counts::default();
     for path in std::env::args().skip(1) {
@@ -105,14 +120,20 @@ fn main() -> std::io::Result<()> {
         if cubin::Head::matches(&data) {
             counts.cubin(&data, &path);
         }
-        let mut payload = Vec::new();
+        let (mut payload, mut prefix) = (Vec::new(), Vec::new());
         for fatbin in fatbin::find(&data) {
             for (offset, entry) in fatbin.entries().map_while(Result::ok) {
                 let place = format!("{path} {:#x}", fatbin.offset() as u64 + offset);
-                if fatbin::decode(&entry, LIMIT, &mut payload).is_err() {
+                let start = Instant::now();
+                let decoded = fatbin::decode(&entry, LIMIT, &mut payload);
+                counts.decode_time += start.elapsed();
+                if decoded.is_err() {
                     counts.undecodable += 1;
                 } else if cubin::Head::matches(&payload) {
                     counts.cubin(&payload, &place);
+                    let start = Instant::now();
+                    decode_as_asked(&entry, &mut prefix);
+                    counts.prefix_decode_time += start.elapsed();
                 }
                 for member in entry.members().filter_map(Result::ok) {
                     if let Ok(bytes) = member.bytes(&payload)
@@ -131,5 +152,7 @@ fn main() -> std::io::Result<()> {
     println!("bytes {size}, needed {needed} (most {most_needed}), asked by doubling {asked}, tries {tries:?}");
     let Counts { prefix_time, whole_time, resource_time, .. } = &counts;
     println!("prefix parse {prefix_time:?}, whole parse {whole_time:?}, resources {resource_time:?}");
+    let Counts { decode_time, prefix_decode_time, .. } = &counts;
+    println!("decoding all {decode_time:?}, decoding and reading prefixes {prefix_decode_time:?}");
     Ok(())
 }

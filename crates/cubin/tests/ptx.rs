@@ -29,7 +29,11 @@ fn bounds_and_parameters_are_those_of_the_source() {
     assert_eq!((bounds.max_threads, bounds.min_blocks), (Some([128, 1, 1]), Some(2)), "{label}");
     assert_eq!((bounds.parameters, bounds.linkage), (1, PtxLinkage::Visible), "{label}");
     let template = of(b"_Z6k_tmplIfEvPT_i");
-    assert_eq!((template.parameters, template.linkage, template.max_threads), (2, PtxLinkage::Visible, None), "{label}");
+    assert_eq!(
+        (template.parameters, template.linkage, template.max_threads),
+        (2, PtxLinkage::Visible, None),
+        "{label}"
+    );
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub struct WayOutcome {
     /// The library, program or folder that answered, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Whether a library was found by its bare name, as programs look for it. Nothing for other ways.
+    /// Whether a library was found by its bare name, as programs look for it. Nothing where no bare name was tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_loader_path: Option<bool>,
     /// The version of the kernel driver that it told.

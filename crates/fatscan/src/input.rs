@@ -111,7 +111,9 @@ fn read(task: &Task, options: &Options) -> Outcome {
         Ok(mapped) => mapped,
         Err(error) => return fail(&error),
     };
-    if Format::sniff(mapped.get(..SNIFF_SIZE).unwrap_or(&mapped)) == Some(Format::Zip) {
+    let format = Format::sniff(mapped.get(..SNIFF_SIZE).unwrap_or(&mapped));
+    // an archive may stand behind a script that unpacks it (`.pyz`, `.pex`)
+    if format == Some(Format::Zip) || (format.is_none() && Zip::ends_as_one(&mapped)) {
         options.progress.advance(task.size);
         let shown = if task.in_directory { full } else { task.shown.clone() };
         return archive(&shown, &mapped, options);

@@ -49,7 +49,6 @@ pub(super) fn find(view: &View<'_>, environment: &Environment, findings: &mut Ve
     }
     if outcome.on_loader_path == Some(false)
         && let Some(source) = &outcome.source
-        && view.host.system != "windows"
     {
         let folder = source.rsplit_once('/').map_or(source.as_str(), |(folder, _)| folder);
         let text = format!("the driver library is in a folder where programs do not look for it: `{folder}`");

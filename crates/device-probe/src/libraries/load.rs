@@ -14,8 +14,8 @@ pub(super) enum Loaded {
         library: Library,
         /// The file, with all links followed where the system tells.
         path: String,
-        /// Whether the loader found it by its bare name.
-        on_loader_path: bool,
+        /// Whether the loader found it by its bare name; nothing where no bare name was tried.
+        on_loader_path: Option<bool>,
     },
     /// None can be loaded.
     No(Status),
@@ -24,10 +24,16 @@ pub(super) enum Loaded {
 /// Loads the first candidate that can be loaded.
 pub(super) fn load(candidates: &[PathBuf]) -> Loaded {
     let mut refused = None;
+    let mut on_loader_path = None;
     for candidate in candidates {
         let is_name = candidate.components().count() == 1;
-        if !is_name && !candidate.exists() {
+        if is_name {
+            on_loader_path = Some(true);
+        } else if !candidate.exists() {
             continue;
+        } else {
+            // a name that was tried before was not found
+            on_loader_path = on_loader_path.map(|_| false);
         }
         // SAFETY: the candidates are NVIDIA's driver libraries, named by this crate or by the caller, and their
         // constructors are run in a process that exists for that, or in one whose owner chose so.
@@ -36,7 +42,7 @@ pub(super) fn load(candidates: &[PathBuf]) -> Loaded {
                 return Loaded::Yes {
                     library: Library(Box::leak(Box::new(library))),
                     path: mapped(candidate).unwrap_or_else(|| candidate.display().to_string()),
-                    on_loader_path: is_name,
+                    on_loader_path,
                 };
             }
             Err(error) => {

@@ -20,11 +20,8 @@ pub(crate) fn ask(way: Way, candidates: &[PathBuf], tell: &mut dyn FnMut(Answer)
     let outcome = match load::load(candidates) {
         Loaded::No(status) => WayOutcome::without_answer(way, status),
         Loaded::Yes { library, path, on_loader_path } => {
-            let mut outcome = WayOutcome {
-                source: Some(path),
-                on_loader_path: Some(on_loader_path),
-                ..WayOutcome::without_answer(way, Status::Answered)
-            };
+            let mut outcome =
+                WayOutcome { source: Some(path), on_loader_path, ..WayOutcome::without_answer(way, Status::Answered) };
             let asked = if way.is_cuda() {
                 cuda::ask(&library, &mut outcome, tell)
             } else {

@@ -100,7 +100,7 @@ fn specialised(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: &Judg
         if parts.is_empty() {
             continue;
         }
-        let message = format!("{all} modules for one architecture, of which {} load", parts.join(", "));
+        let message = format!("{all} specialised modules, of which {} load", parts.join(", "));
         let hint = "expected where the library picks them by device; --deny specialised forbids them".to_owned();
         let words = Words { rule: Rule::Specialised, device: None, message, hint: Some(hint) };
         at.add(at.artefact.members.get(member), words);

@@ -75,7 +75,7 @@ rules! {
     Extra "extra" Deny "code is there that was not declared";
     MaxSize "max-size" Deny "an artefact is larger than allowed";
     ExpiredIgnore "expired-ignore" Deny "an ignore has reached its end";
-    Specialised "specialised" Note "modules for one architecture do not cover a device";
+    Specialised "specialised" Note "specialised modules, for one architecture or exact targets, do not cover a device";
 }
 
 impl fmt::Display for Rule {

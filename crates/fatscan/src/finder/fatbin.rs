@@ -228,7 +228,8 @@ impl<S: ByteStream> Finder<'_, S> {
         };
         let stored = header.stored_size();
         let limit = self.options.limits.payload_bytes;
-        if stored > header.padded_size {
+        // an entry without payload is odd and valid
+        if stored > header.padded_size || header.padded_size == 0 {
             return;
         }
         if stored > limit || (verify && header.unpacked_size() > limit) {
