@@ -1,4 +1,4 @@
-//! The driver API: missing, broken, or in error.
+//! The driver API: broken, or in error.
 
 use gpu_arch::catalogue;
 
@@ -6,16 +6,16 @@ use crate::environment::Environment;
 use crate::finding::{Finding, FindingCode, Level};
 use crate::way::{Failure, Status, Way, WayOutcome};
 
-use super::{NO_DEVICE, View};
+use super::{NO_DEVICE, View, missing};
 
 pub(super) fn find(view: &View<'_>, environment: &Environment, findings: &mut Vec<Finding>) {
     let Some(outcome) = view.way(Way::Cuda) else {
-        absent(view, environment, findings);
+        findings.push(missing::find(view, environment));
         return;
     };
     match &outcome.status {
         Status::Answered => {}
-        Status::Absent | Status::NotAsked { .. } => absent(view, environment, findings),
+        Status::Absent | Status::NotAsked { .. } => findings.push(missing::find(view, environment)),
         Status::Unusable { text } => {
             let text = format!("the driver library cannot be loaded: {text}");
             findings.push(Finding::new(FindingCode::CudaLibraryUnusable, Level::Error, text).with_advice(
@@ -57,56 +57,6 @@ pub(super) fn find(view: &View<'_>, environment: &Environment, findings: &mut Ve
                 "add it to LD_LIBRARY_PATH, or to /etc/ld.so.conf.d and run ldconfig: `{folder}`"
             )),
         );
-    }
-}
-
-fn absent(view: &View<'_>, environment: &Environment, findings: &mut Vec<Finding>) {
-    if view.status(Way::Nvml).is_answered() || view.status(Way::NvidiaSmi).is_answered() {
-        let text = "the management library works, but the driver library that CUDA programs load is not here";
-        let lacks = environment
-            .get("NVIDIA_DRIVER_CAPABILITIES")
-            .is_some_and(|list| !list.split(',').any(|item| matches!(item.trim(), "compute" | "all")));
-        let advice = if lacks {
-            "start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility"
-        } else if view.host.container {
-            "give the container the `compute` capability: NVIDIA_DRIVER_CAPABILITIES=compute,utility"
-        } else {
-            "install the part of the driver that has libcuda.so.1 (nvidia-driver-cuda, libcuda1, libnvidia-compute)"
-        };
-        findings.push(Finding::new(FindingCode::CudaLibraryMissing, Level::Error, text).with_advice(advice));
-    } else if view.has_driver() {
-        // a kernel driver alone, or a management library that fails
-        let text = "the driver library that CUDA programs load is not here";
-        findings.push(Finding::new(FindingCode::CudaLibraryMissing, Level::Error, text).with_advice(
-            "install the driver, or start the container with the NVIDIA Container Toolkit (docker run --gpus all)",
-        ));
-    } else if view.devices.is_empty() && view.host.has_device_files() {
-        let files = view.host.device_files.join(", ");
-        let text = format!("the driver's device files are here, but no driver library: {files}");
-        findings.push(Finding::new(FindingCode::NoDriverLibrary, Level::Error, text).with_advice(
-            "start the container with the NVIDIA Container Toolkit (docker run --gpus all), which brings the libraries",
-        ));
-    } else if view.devices.is_empty() {
-        let text = "no NVIDIA GPU was found: no driver, no device file, no device on the PCI bus";
-        findings.push(
-            Finding::new(FindingCode::NoGpu, Level::Error, text)
-                .with_advice("name a GPU or a compute capability instead"),
-        );
-    } else {
-        let names: Vec<String> = view.devices.iter().map(crate::device::ProbedDevice::label).collect();
-        let text = format!("an NVIDIA GPU is here, but no driver: {}", names.join(", "));
-        let other = view.devices.iter().filter_map(|device| device.kernel_module.as_deref()).find(|m| *m != "nvidia");
-        let advice = match other {
-            Some("nouveau") => {
-                "the kernel module `nouveau` serves it, which has no CUDA: install NVIDIA's driver".to_owned()
-            }
-            Some(module) => format!("another kernel module serves it: `{module}`"),
-            None if view.host.container => {
-                "start the container with the NVIDIA Container Toolkit (docker run --gpus all)".to_owned()
-            }
-            None => "install NVIDIA's driver".to_owned(),
-        };
-        findings.push(Finding::new(FindingCode::NoDriver, Level::Error, text).with_advice(advice));
     }
 }
 

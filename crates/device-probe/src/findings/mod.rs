@@ -4,6 +4,7 @@ mod cuda;
 mod device;
 mod driver;
 mod hidden;
+mod missing;
 
 use crate::device::ProbedDevice;
 use crate::environment::Environment;

@@ -92,10 +92,10 @@ fn is_missing(message: &str, name: &Path) -> bool {
         return true;
     }
     let name = name.to_string_lossy();
+    // glibc: `NAME: cannot open shared object file: …`; musl: `Error loading shared library NAME: …`
     let is_about_it = message.starts_with(name.as_ref()) || message.contains(&format!("library {name}:"));
-    is_about_it && (message.contains("No such file") || message.contains("not found"))
-        || message.contains("image not found")
-        || message.contains("no such file")
+    // macOS lists every place where it looked
+    is_about_it && message.contains("No such file") || message.contains("(no such file)")
 }
 
 /// The file of a library that is loaded, by the list of what is mapped into this process.

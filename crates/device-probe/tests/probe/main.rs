@@ -4,7 +4,9 @@
 //! The child process of a probe is the host program, which here is this test program: it is started with a filter that
 //! selects [`child_of_the_probe`], the only test that a child runs, and the argument of the child, which is one more
 //! filter to the test harness and selects nothing.
+#![cfg(unix)]
 #![allow(
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
