@@ -29,6 +29,10 @@ pub(crate) enum Command {
     Arch(ArchArgs),
     /// Print the JSON schema of `--format json`
     Schema,
+    /// Print a script that completes the command line: `fatscan completions bash > fatscan.bash`
+    Completions(CompletionsArgs),
+    /// Print the manual page, or that of one command: `fatscan man check | man -l -`
+    Man(ManArgs),
 }
 
 /// Exit code: 0 read, also when there is no device code; 1 damage, a limit reached, or one of several paths
@@ -231,4 +235,18 @@ pub(crate) enum CheckFormat {
     Junit,
     /// A table for a pull request
     Markdown,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// A command; the program as a whole where none is named
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
 }

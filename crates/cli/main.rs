@@ -9,6 +9,7 @@ mod list;
 mod output;
 mod progress;
 mod render;
+mod shell;
 mod target;
 mod terminal;
 
@@ -25,6 +26,8 @@ fn main() -> ExitCode {
         Some(args::Command::Check(check)) => check::run(&check),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema) => output::schema(),
+        Some(args::Command::Completions(completions)) => shell::completions(&completions),
+        Some(args::Command::Man(man)) => shell::man(&man),
     };
     match outcome {
         Ok(code) => code,

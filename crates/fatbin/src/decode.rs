@@ -48,6 +48,48 @@ pub fn decode_prefix(entry: &Entry<'_>, length: u64, limit: u64, out: &mut Vec<u
     Ok(())
 }
 
+/// The payload of an entry, unpacked as it is read: for who needs the first part only.
+pub enum Payload<'data> {
+    /// At hand as a whole: not compressed.
+    Whole(&'data [u8]),
+    /// Unpacked on the way. Its end is the end of the compressed stream, whatever the entry states.
+    Stream(Box<dyn Read + 'data>),
+    /// A raw LZ4 block, which can only be unpacked as a whole: use [`decode`].
+    Block,
+}
+
+impl core::fmt::Debug for Payload<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Whole(_) => "Whole",
+            Self::Stream(_) => "Stream",
+            Self::Block => "Block",
+        })
+    }
+}
+
+/// Opens the payload of `entry` for reading from its start.
+///
+/// # Errors
+/// As [`decode`], as far as it shows before the first byte.
+pub fn open<'data>(entry: &Entry<'data>) -> Result<Payload<'data>, Error> {
+    if entry.header().flags.contains(Flags::SCRAMBLED) {
+        return Err(Error::new(ErrorKind::Scrambled, 0x28));
+    }
+    let payload = entry.payload()?;
+    let corrupt = Error::new(ErrorKind::Corrupt, u64::from(entry.header().header_size));
+    Ok(match entry.header().compression() {
+        Compression::None => Payload::Whole(payload),
+        Compression::Zlib => Payload::Stream(Box::new(flate2::bufread::ZlibDecoder::new(payload))),
+        Compression::Lz4 => Payload::Block,
+        Compression::Lz4Frame => Payload::Stream(Box::new(lz4_flex::frame::FrameDecoder::new(payload))),
+        Compression::Zstd => {
+            let decoder = zstd::stream::read::Decoder::with_buffer(payload).map_err(|_| corrupt)?;
+            Payload::Stream(Box::new(decoder.single_frame()))
+        }
+    })
+}
+
 /// Appends at most `most` unpacked bytes to `out` (a raw LZ4 block: all of it).
 fn unpack(entry: &Entry<'_>, most: u64, out: &mut Vec<u8>) -> Result<(), Error> {
     let payload = entry.payload()?;

@@ -25,6 +25,7 @@ mod input;
 mod inspect;
 pub mod json;
 mod judge;
+mod kernels;
 mod label;
 mod member;
 mod model;
@@ -40,6 +41,7 @@ pub use judge::{
     Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Load, MemberJudgement,
     MemberVerdict, NotCounted, Policy, classify, judge,
 };
+pub use kernels::{Kernel, KernelDepth, KernelResources, Names};
 pub use member::{scan_bytes, scan_stream};
 pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source};
 pub use options::{Limits, Options};

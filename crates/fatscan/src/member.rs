@@ -7,6 +7,7 @@ use fatscan_containers::{
 
 use crate::diagnostic::{Code, Diagnostic, Level};
 use crate::finder::{Finder, Issue};
+use crate::kernels::{self, KernelDepth};
 use crate::label;
 use crate::model::{CodeKind, Image, Linkage, Member, Module, Place, Source};
 use crate::options::Options;
@@ -117,6 +118,9 @@ impl Run<'_> {
         }
         let mut harvest = Finder::run(stream, format, self.options);
         self.end = self.end.max(stream.position());
+        if let Some(slice) = stream.as_slice().filter(|_| self.options.kernels != KernelDepth::None) {
+            kernels::read(slice, &mut harvest.modules, self.options);
+        }
         let is_host = matches!(format, Some(Format::Elf | Format::Pe | Format::Coff | Format::MachO));
         // a library without device code needs no names
         let worth = !harvest.modules.is_empty() || harvest.empty_fatbins > 0 || !harvest.issues.is_empty();
@@ -232,6 +236,7 @@ impl Run<'_> {
             options: None,
             has_kernels: None,
             toolkit: None,
+            kernels: None,
             offset: 0,
             concat: None,
         };

@@ -5,6 +5,7 @@ use core::fmt;
 use gpu_arch::Arch;
 
 use crate::diagnostic::Diagnostic;
+use crate::kernels::Kernel;
 
 /// What a scan found, and what it has to say beside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -206,6 +207,8 @@ pub struct Image {
     pub has_kernels: Option<bool>,
     /// Toolkit that made a cubin, where it was looked at.
     pub toolkit: Option<(u16, u16)>,
+    /// Its kernels, where they were read: see [`crate::KernelDepth`].
+    pub kernels: Option<Vec<Kernel>>,
     /// Offset of the entry (or of the bare code) in the member, in bytes.
     pub offset: u64,
     /// Index of the member in its concatenated entry, where it is in one.

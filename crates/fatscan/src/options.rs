@@ -1,3 +1,4 @@
+use crate::kernels::{KernelDepth, Names};
 use crate::progress::Progress;
 
 /// How to scan.
@@ -7,6 +8,10 @@ pub struct Options {
     pub verify: bool,
     /// Look into small payloads for entry functions: [`crate::judge`] needs to know which modules are stubs.
     pub entry_functions: bool,
+    /// How much of the kernels is read.
+    pub kernels: KernelDepth,
+    /// The names of kernels read so far.
+    pub names: Names,
     /// What is read at most.
     pub limits: Limits,
     /// Where the scan notes how far it is.

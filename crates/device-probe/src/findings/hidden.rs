@@ -15,13 +15,13 @@ pub(super) fn find(view: &View<'_>, environment: &Environment, findings: &mut Ve
     if view.sees_nothing() {
         findings.push(nothing_seen(view, environment));
     } else if !hidden.is_empty() {
-        let text = format!(
-            "CUDA programs see {} of {}",
-            view.devices.len().saturating_sub(hidden.len()),
-            counted(view.devices.len())
-        );
         let names: Vec<String> = hidden.iter().map(|device| format!("{} {}", device.index, device.label())).collect();
-        let text = format!("{text}; hidden: {}", names.join(", "));
+        let text = format!(
+            "{} of {} hidden from CUDA programs: {}",
+            hidden.len(),
+            counted(view.devices.len()),
+            names.join(", ")
+        );
         findings.push(match environment.get("CUDA_VISIBLE_DEVICES") {
             Some(value) => Finding::new(FindingCode::SomeHidden, Level::Note, text)
                 .with_advice(format!("CUDA_VISIBLE_DEVICES is `{value}`")),

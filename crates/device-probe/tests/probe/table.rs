@@ -202,7 +202,7 @@ fn a_lists_fewer_because_of_a_variable() {
     assert_eq!((probe.devices[1].index, probe.devices[1].ordinal), (1, Some(0)));
     let finding = finding(&probe, FindingCode::SomeHidden);
     assert_eq!(finding.level, Level::Note);
-    assert_eq!(finding.text, "CUDA programs see 1 of 2 devices; hidden: 0 NVIDIA GeForce RTX 4090");
+    assert_eq!(finding.text, "1 of 2 devices hidden from CUDA programs: 0 NVIDIA GeForce RTX 4090");
     assert_eq!(advice(finding), "CUDA_VISIBLE_DEVICES is `1`");
 }
 

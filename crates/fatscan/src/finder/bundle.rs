@@ -115,6 +115,7 @@ fn other(offset: u64, size: u64, target: Option<&str>) -> Image {
         options: None,
         has_kernels: None,
         toolkit: None,
+        kernels: None,
         offset,
         concat: None,
     }

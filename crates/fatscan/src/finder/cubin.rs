@@ -5,6 +5,7 @@ use gpu_arch::{Arch, Suffix};
 
 use super::Finder;
 use crate::diagnostic::Code;
+use crate::kernels::Kernel;
 use crate::model::{CodeKind, Image, Linkage, Module, Source};
 
 impl<S: ByteStream> Finder<'_, S> {
@@ -21,21 +22,21 @@ impl<S: ByteStream> Finder<'_, S> {
         };
         let whole =
             if head.extent <= self.options.limits.cubin_bytes { usize::try_from(head.extent).ok() } else { None };
-        let (arch, has_kernels, toolkit) = if let Some(whole) = whole {
+        let (arch, has_kernels, toolkit, kernels) = if let Some(whole) = whole {
             if !self.stream.fill(whole) {
                 self.cut(offset, &head);
                 return;
             }
             match Cubin::parse(self.stream.window().get(..whole).unwrap_or_default()) {
-                Ok(cubin) => (cubin.arch, cubin.has_kernels, cubin.toolkit),
+                Ok(cubin) => (cubin.arch, cubin.has_kernels, cubin.toolkit, self.bare_kernels(whole)),
                 Err(error) => {
                     self.issue(Code::CubinDamaged, Some(offset), error.to_string());
-                    (Arch::new(head.number, Suffix::None), None, None)
+                    (Arch::new(head.number, Suffix::None), None, None, None)
                 }
             }
         } else {
             self.issue(Code::CubinLarge, Some(offset), format!("{} bytes", head.extent));
-            (Arch::new(head.number, Suffix::None), None, None)
+            (Arch::new(head.number, Suffix::None), None, None, None)
         };
         if self.stream.skip(head.extent) < head.extent {
             self.cut(offset, &head);
@@ -57,6 +58,7 @@ impl<S: ByteStream> Finder<'_, S> {
             options: None,
             has_kernels,
             toolkit,
+            kernels,
             offset,
             concat: None,
         };
@@ -69,6 +71,12 @@ impl<S: ByteStream> Finder<'_, S> {
             damaged: false,
             images: vec![image],
         });
+    }
+
+    /// The kernels of the bare cubin that the window starts with, where they are asked for.
+    fn bare_kernels(&self, whole: usize) -> Option<Vec<Kernel>> {
+        let reader = self.reader()?;
+        reader.cubin(self.stream.window().get(..whole)?)
     }
 
     fn cut(&mut self, offset: u64, head: &Head) {

@@ -7,6 +7,7 @@ use gpu_arch::{Arch, Suffix};
 use super::{Finder, Issue};
 use crate::diagnostic::Code;
 use crate::inspect;
+use crate::kernels::KernelDepth;
 use crate::model::{CodeKind, Image, Linkage, Module, Source};
 
 /// Uncompressed cubins up to this size are compared with their entry header on the way.
@@ -216,7 +217,11 @@ impl<S: ByteStream> Finder<'_, S> {
         // a bare fatbin has no section to tell what is relocatable, and is usually small
         let verify = self.options.verify || (bare && header.padded_size <= BARE);
         let stub = self.options.entry_functions && may_be_stub(header);
-        if !(verify || (bare && is_elf) || small || stub) {
+        // payloads of a slice are read afterwards, by all threads
+        let deep = self.options.kernels != KernelDepth::None
+            && self.stream.as_slice().is_none()
+            && matches!(header.kind, Kind::Elf | Kind::Ptx | Kind::RelocatablePtx | Kind::Concat);
+        if !(verify || (bare && is_elf) || small || stub || deep) {
             return;
         }
         // the payload would only say once more what the compat record has said
@@ -350,6 +355,7 @@ fn image(header: &EntryHeader, offset: u64) -> Image {
         options: None,
         has_kernels: None,
         toolkit: None,
+        kernels: None,
         offset,
         concat: None,
     }

@@ -13,6 +13,7 @@ use ::fatbin::Wrapper;
 use fatscan_containers::{ByteStream, Format, SNIFF_SIZE, announced};
 
 use crate::diagnostic::Code;
+use crate::kernels::{KernelDepth, Reader};
 use crate::model::Module;
 use crate::options::Options;
 use patterns::{LONGEST, Pattern};
@@ -189,6 +190,12 @@ impl<'run, S: ByteStream> Finder<'run, S> {
     /// Whether a bare cubin or a PTX text here is only a payload of a damaged fatbin.
     fn is_shadowed(&self) -> bool {
         self.stream.position() < self.shadow_end
+    }
+
+    /// A reader of kernels, where they are asked for.
+    fn reader(&self) -> Option<Reader<'run>> {
+        let wanted = self.options.kernels != KernelDepth::None;
+        wanted.then(|| Reader::new(self.options.kernels, self.options.limits.payload_bytes, &self.options.names))
     }
 
     fn issue(&mut self, code: Code, offset: Option<u64>, detail: String) {

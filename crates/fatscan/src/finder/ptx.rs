@@ -4,10 +4,13 @@ use fatscan_containers::ByteStream;
 use memchr::memmem;
 
 use super::Finder;
+use crate::kernels::Kernel;
 use crate::model::{CodeKind, Image, Linkage, Module, Source};
 
 const VERSION: &[u8] = b".version";
 const ENTRY: &[u8] = b".entry";
+/// Bytes of a PTX text that are looked at for kernels.
+const TEXT: usize = 4 << 20;
 
 impl<S: ByteStream> Finder<'_, S> {
     /// PTX text that lies bare in the file: `.version N.M`, then `.target`. It ends at the first byte that is no text,
@@ -19,6 +22,7 @@ impl<S: ByteStream> Finder<'_, S> {
         }
         let Some(head) = PtxHead::parse(self.stream.window()) else { return };
         let offset = self.stream.position();
+        let kernels = self.text_kernels();
         self.stream.skip(u64::try_from(head.length).unwrap_or(0));
         let has_kernels = self.skip_text();
         let size = self.stream.position().saturating_sub(offset);
@@ -37,6 +41,7 @@ impl<S: ByteStream> Finder<'_, S> {
             options: None,
             has_kernels: Some(has_kernels),
             toolkit: None,
+            kernels,
             offset,
             concat: None,
         };
@@ -49,6 +54,20 @@ impl<S: ByteStream> Finder<'_, S> {
             damaged: false,
             images: vec![image],
         });
+    }
+
+    /// The kernels of the text that the window starts with, where they are asked for.
+    fn text_kernels(&mut self) -> Option<Vec<Kernel>> {
+        self.reader()?;
+        self.stream.fill(TEXT);
+        let window = self.stream.window();
+        let window = window.get(..TEXT).unwrap_or(window);
+        let end = window.iter().position(|byte| !is_ptx_text_byte(*byte)).unwrap_or(window.len());
+        let text = window.get(..end).unwrap_or(window);
+        // a second text behind this one has kernels of its own
+        let mut next = memmem::find_iter(text, VERSION).skip(1);
+        let own = next.find(|at| text.get(*at..).is_some_and(|rest| PtxHead::parse(rest).is_some()));
+        Some(self.reader()?.ptx(own.and_then(|at| text.get(..at)).unwrap_or(text)))
     }
 
     /// Steps over the text and returns whether it declares an entry function.

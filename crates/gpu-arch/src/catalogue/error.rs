@@ -28,9 +28,12 @@ pub fn error(code: u32) -> Option<&'static CudaError> {
     ERRORS.iter().find(|row| row.code == code)
 }
 
-/// Finds the error that a message is about: by its name, by its text, or by `error 209` (in that
-/// order), in any case. The longest name or text wins, since some contain others.
+/// Finds the error that a message is about: by its name, by `error 209`, or by its text (in that order), in any case. The
+/// longest name or text wins, since some contain others. A number alone is an error's code.
 pub fn recognise_error(message: &str) -> Option<&'static CudaError> {
+    if let Ok(code) = message.trim().parse() {
+        return error(code);
+    }
     let message = message.to_ascii_lowercase();
     let named = ERRORS.iter().flat_map(|row| [(row, row.name), (row, row.runtime_name)]);
     let said = ERRORS.iter().flat_map(|row| row.messages.iter().map(move |text| (row, *text)));
