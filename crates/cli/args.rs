@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Let a wheel or library pass or fail: the gate for continuous integration
     Check(Box<CheckArgs>),
+    /// Tell which NVIDIA GPUs, driver and toolkits are here
+    Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
     Arch(ArchArgs),
     /// Print the JSON schema of `--format json`
@@ -97,9 +99,13 @@ pub(crate) struct ExplainArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required_unless_present = "error")]
     pub(crate) paths: Vec<PathBuf>,
-    /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200
-    #[arg(long, value_name = "GPU")]
+    /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200; without
+    /// it the GPUs of this machine
+    #[arg(long, value_name = "GPU", conflicts_with = "recording")]
     pub(crate) gpu: Vec<String>,
+    /// The GPUs and the driver that `fatscan device --record` noted elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub(crate) recording: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) driver: DriverArgs,
     /// The message that a program printed; says which of its causes applies
@@ -152,6 +158,12 @@ pub(crate) struct CheckArgs {
     /// It must run on these GPUs: `9.0`, `sm_90`, "RTX 4090"; several separated by `,` or `;`
     #[arg(long, value_name = "GPUS", help_heading = "Must run there")]
     pub(crate) require: Vec<String>,
+    /// It must run on every GPU of this machine
+    #[arg(long, help_heading = "Must run there")]
+    pub(crate) device: bool,
+    /// It must run on the GPUs that `fatscan device --record` noted elsewhere
+    #[arg(long, value_name = "FILE", conflicts_with = "device", help_heading = "Must run there")]
+    pub(crate) recording: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) driver: DriverArgs,
     /// PTX that the driver compiles is enough
@@ -249,4 +261,20 @@ pub(crate) struct ManArgs {
     /// A command; the program as a whole where none is named
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Option<String>,
+}
+
+/// Exit code: 0 at least one GPU that CUDA programs see; 2 none, or a recording that cannot be read.
+#[derive(Debug, Args)]
+pub(crate) struct DeviceArgs {
+    /// Print everything that was found as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Note everything that was found in a file, for `--recording` elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Show a recording instead of this machine
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub(crate) recording: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }

@@ -10,7 +10,7 @@ use gpu_arch::spelling::{self, SpellingErrorKind};
 
 use crate::args::{CheckArgs, CheckFormat, DriverArgs, NoDeviceCode};
 use crate::failure::{CANNOT, Failure};
-use crate::{list, render, target};
+use crate::{device, list, render, target};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let config = match &args.config {
@@ -22,6 +22,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     };
     let mut devices = Vec::new();
     let mut demands = demands(args, &config)?;
+    // without a device the other demands are judged all the same, and the answer is "could not judge"
+    let mut unjudged = None;
+    if args.device || args.recording.is_some() {
+        match device::devices(args.recording.as_deref(), &args.driver) {
+            Ok(found) => devices.extend(found),
+            Err(failure) => unjudged = Some(failure),
+        }
+    }
     if !args.require.is_empty() {
         devices.extend(named(&args.require, &args.driver, "--require")?);
     }
@@ -38,6 +46,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     }
     let nothing =
         devices.is_empty() && demands.contains.is_empty() && demands.max_size.is_none() && demands.host.is_none();
+    if nothing && let Some(failure) = unjudged {
+        return Err(failure);
+    }
     if nothing {
         return Err(Failure::with_hint(
             "nothing is demanded",
@@ -57,6 +68,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         CheckFormat::Github => render::check::github(&report, &outcome)?,
         CheckFormat::Junit => render::check::junit(&report, &outcome)?,
         CheckFormat::Markdown => render::check::markdown(&report, &judgement, &outcome)?,
+    }
+    if let Some(failure) = unjudged {
+        return Ok(failure.report());
     }
     if report.artefacts.is_empty() {
         return Ok(ExitCode::from(CANNOT));

@@ -9,7 +9,7 @@ use gpu_arch::rules::Environment;
 
 use crate::args::{ExplainArgs, ExplainFormat};
 use crate::failure::Failure;
-use crate::{list, output, render, target};
+use crate::{device, list, output, render, target};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let error = match &args.error {
@@ -26,7 +26,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         render::explain::error_alone(error)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let devices = target::devices(&args.gpu, &args.driver)?;
+    let devices = if args.gpu.is_empty() {
+        device::devices(args.recording.as_deref(), &args.driver)?
+    } else {
+        target::devices(&args.gpu, &args.driver)?
+    };
     let environment = Environment::from_vars(
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
     );

@@ -3,6 +3,7 @@
 mod arch;
 mod args;
 mod check;
+mod device;
 mod explain;
 mod failure;
 mod list;
@@ -18,12 +19,15 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // the probe asks the driver in a child process, which is this program: a driver can hang or crash
+    device_probe::run_child_if_asked();
     let cli = args::Cli::parse();
     let outcome = match cli.command {
         None => list::run(&cli.list),
         Some(args::Command::List(list)) => list::run(&list),
         Some(args::Command::Explain(explain)) => explain::run(&explain),
         Some(args::Command::Check(check)) => check::run(&check),
+        Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema) => output::schema(),
         Some(args::Command::Completions(completions)) => shell::completions(&completions),

@@ -29,7 +29,8 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
         }
     };
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
+    let source = concat!("fatscan ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command).source(source).render(&mut page)?;
     print(&page)
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn devices(gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device
     Ok(devices)
 }
 
-fn read_driver(args: &DriverArgs) -> Result<Driver, Failure> {
+pub(crate) fn read_driver(args: &DriverArgs) -> Result<Driver, Failure> {
     let parse_error = |flag: &str, value: &str, example: &str| {
         Failure::with_hint(format!("{flag}: `{value}` is no version"), format!("write it like {flag} {example}"))
     };

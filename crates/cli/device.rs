@@ -1,0 +1,145 @@
+//! `fatscan device`, and the live or recorded devices of the other commands.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use device_probe::{Level, Probe, Recording, Sources, Visibility, builds_for, load, probe, record, toolkits};
+use gpu_arch::rules::Device;
+
+use crate::args::{DeviceArgs, DriverArgs};
+use crate::failure::{CANNOT, Failure};
+use crate::target;
+use crate::terminal::{bytes, printable, width, wrap};
+
+const BOLD: Style = Style::new().bold();
+
+pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
+    if args.common.no_color {
+        anstream::ColorChoice::Never.write_global();
+    }
+    let sources = Sources::system();
+    let probe = match &args.recording {
+        Some(path) => read(path)?,
+        None => probe(&sources),
+    };
+    let none = probe.devices().is_empty();
+    if let Some(path) = &args.record {
+        record(probe.clone(), path).map_err(|error| Failure::new(format!("--record `{}`: {error}", path.display())))?;
+    }
+    if args.json {
+        let text = Recording::of(probe).to_json().map_err(|error| Failure::new(error.to_string()))?;
+        std::io::stdout().write_all(text.as_bytes())?;
+    } else {
+        let mut out = BufWriter::new(anstream::stdout().lock());
+        show(&mut out, &probe)?;
+        if args.recording.is_none() {
+            show_toolkits(&mut out, &probe, &sources)?;
+        }
+        out.flush()?;
+    }
+    Ok(if none { ExitCode::from(CANNOT) } else { ExitCode::SUCCESS })
+}
+
+/// The devices of a recording, or of this machine; the driver that was typed stands above the one that was found.
+pub(crate) fn devices(recording: Option<&Path>, driver: &DriverArgs) -> Result<Vec<Device>, Failure> {
+    let probe = match recording {
+        Some(path) => read(path)?,
+        None => probe(&Sources::system()),
+    };
+    let typed = target::read_driver(driver)?;
+    let mut devices = probe.devices();
+    if devices.is_empty() {
+        return Err(Failure::with_hint(
+            probe.headline(),
+            "name a GPU instead: --gpu 8.9 or --gpu \"RTX 4090\" (check: --require)",
+        ));
+    }
+    if !typed.is_unknown() {
+        devices = devices.into_iter().map(|device| device.with_driver(typed)).collect();
+    }
+    devices.dedup();
+    Ok(devices)
+}
+
+fn read(path: &Path) -> Result<Probe, Failure> {
+    load(path)
+        .map(|recording| recording.probe)
+        .map_err(|error| Failure::new(format!("--recording `{}`: {error}", path.display())))
+}
+
+fn show(out: &mut impl Write, probe: &Probe) -> Result<(), Failure> {
+    let width = width();
+    let headline = printable(&probe.headline());
+    let words: Vec<&str> = headline.split(' ').collect();
+    writeln!(out, "{BOLD}{}{BOLD:#}", wrap(&words, 0, 0, width))?;
+    for device in &probe.devices {
+        let seen = match device.visible {
+            Visibility::Visible => "",
+            Visibility::Hidden => ", hidden from CUDA programs",
+            Visibility::Unknown => ", not known whether CUDA programs see it",
+        };
+        let mut parts = vec![match device.capability {
+            Some(capability) => format!("compute capability {capability}"),
+            None => "compute capability not known".to_owned(),
+        }];
+        parts.extend(device.memory.map(bytes));
+        parts.extend(device.pci.map(|pci| format!("at {pci}")));
+        parts.extend(device.mig.filter(|mig| *mig).map(|_| format!("split by MIG into {}", device.instances.len())));
+        let text = format!("{}: {}{seen}", device.label(), parts.join(", "));
+        let words: Vec<String> = printable(&text).split(' ').map(ToOwned::to_owned).collect();
+        writeln!(out, "  {}", wrap(&words, 4, 2, width))?;
+    }
+    let headline = probe.headline();
+    for finding in &probe.findings {
+        let (word, style) = match finding.level {
+            Level::Error => ("error", AnsiColor::Red.on_default().bold()),
+            Level::Warning => ("warning", AnsiColor::Yellow.on_default().bold()),
+            Level::Note => ("note", BOLD),
+        };
+        // with no GPU the first error is the headline
+        if finding.text != headline {
+            let text = printable(&finding.text);
+            let words: Vec<&str> = text.split(' ').collect();
+            writeln!(out, "{style}{word}{style:#}: {}", wrap(&words, 2, word.len().saturating_add(2), width))?;
+        }
+        if let Some(advice) = &finding.advice {
+            let text = printable(advice);
+            let words: Vec<&str> = text.split(' ').collect();
+            writeln!(out, "  {}", wrap(&words, 2, 2, width))?;
+        }
+    }
+    if probe.devices().is_empty() {
+        writeln!(out, "  fatscan needs no GPU: --gpu 8.9 or --gpu \"RTX 4090\" names one, check takes --require 8.9")?;
+    }
+    Ok(())
+}
+
+fn show_toolkits(out: &mut impl Write, probe: &Probe, sources: &Sources) -> Result<(), Failure> {
+    for toolkit in toolkits(&sources.toolkits, sources.limit) {
+        let release = toolkit.release.as_deref().map_or_else(|| "of unknown version".to_owned(), printable);
+        writeln!(out, "{BOLD}CUDA toolkit {release}{BOLD:#} in {}", printable(&toolkit.root.display().to_string()))?;
+        if let Some(problem) = &toolkit.problem {
+            writeln!(out, "  {}", printable(problem))?;
+        }
+        let Some(version) = toolkit.version else { continue };
+        for device in probe.devices() {
+            let build = builds_for(version, device.capability);
+            let what = match build.flags {
+                Some(flags) => flags.nvcc,
+                None => format!("builds nothing that runs there: needs CUDA {}", needs(&build)),
+            };
+            writeln!(out, "  for {}: {what}", device.capability)?;
+        }
+    }
+    Ok(())
+}
+
+fn needs(build: &device_probe::Build) -> String {
+    match (build.first_toolkit, build.last_toolkit) {
+        (Some(first), Some(last)) => format!("{first} to {last}"),
+        (Some(first), None) => format!("{first} or newer"),
+        _ => "of another version".to_owned(),
+    }
+}
