@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Let a wheel or library pass or fail: the gate for continuous integration
     Check(Box<CheckArgs>),
+    /// List the kernels by architecture, and those that one lacks
+    Kernels(KernelsArgs),
     /// Tell which NVIDIA GPUs, driver and toolkits are here
     Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
@@ -277,4 +279,45 @@ pub(crate) struct DeviceArgs {
     pub(crate) recording: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// Exit code: as for `list`.
+#[derive(Debug, Args)]
+pub(crate) struct KernelsArgs {
+    /// As for `list`
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Every kernel with its code size for every architecture
+    #[arg(long)]
+    pub(crate) matrix: bool,
+    /// Kernels that no image of this architecture holds, though another one does: sm_86, sm_90a, compute_90
+    #[arg(long, value_name = "ARCH", conflicts_with = "missing_for")]
+    pub(crate) missing: Option<String>,
+    /// Kernels that this GPU would lack in what it loads, though an image for another one holds them: 8.9, "RTX 4090"
+    #[arg(long, value_name = "GPU")]
+    pub(crate) missing_for: Option<String>,
+    /// Kernels whose mangled or demangled name matches
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) filter: Option<String>,
+    /// Registers, stack, shared, local and constant memory, as `cuobjdump -res-usage` prints them
+    #[arg(long)]
+    pub(crate) resources: bool,
+    /// Names as in the file
+    #[arg(long)]
+    pub(crate) mangled: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = KernelsFormat::Table)]
+    pub(crate) format: KernelsFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KernelsFormat {
+    /// For people
+    Table,
+    /// One document
+    Json,
+    /// A line for each kernel and architecture
+    Csv,
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fatscan::{Level, Options, Report, scan_paths, with_threads};
+use fatscan::{KernelDepth, Level, Options, Report, scan_paths, with_threads};
 
 use crate::args::{Common, Format, ListArgs};
 use crate::failure::{CANNOT, Failure};
@@ -40,6 +40,10 @@ pub(crate) enum Depth {
     Judge,
     /// Every payload.
     Verify,
+    /// The names of kernels.
+    Kernels,
+    /// What kernels need.
+    Resources,
 }
 
 /// Scans with a progress bar, on as many threads as were asked for.
@@ -48,8 +52,16 @@ pub(crate) fn scan(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<R
         anstream::ColorChoice::Never.write_global();
     }
     let paths = expand(paths)?;
-    let options =
-        Options { verify: depth == Depth::Verify, entry_functions: depth == Depth::Judge, ..Options::default() };
+    let options = Options {
+        verify: depth == Depth::Verify,
+        entry_functions: depth == Depth::Judge,
+        kernels: match depth {
+            Depth::Kernels => KernelDepth::Names,
+            Depth::Resources => KernelDepth::Resources,
+            Depth::Headers | Depth::Judge | Depth::Verify => KernelDepth::None,
+        },
+        ..Options::default()
+    };
     let bar = Bar::start(options.progress.clone());
     let report = with_threads(common.threads, || scan_paths(&paths, &options));
     bar.finish();

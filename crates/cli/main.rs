@@ -6,6 +6,7 @@ mod check;
 mod device;
 mod explain;
 mod failure;
+mod kernels;
 mod list;
 mod output;
 mod progress;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Some(args::Command::List(list)) => list::run(&list),
         Some(args::Command::Explain(explain)) => explain::run(&explain),
         Some(args::Command::Check(check)) => check::run(&check),
+        Some(args::Command::Kernels(kernels)) => kernels::run(&kernels),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema) => output::schema(),

@@ -134,7 +134,7 @@ fn by_module(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-fn line(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
+pub(super) fn line(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
     for (index, field) in fields.iter().enumerate() {
         if index > 0 {
             out.write_all(b",")?;

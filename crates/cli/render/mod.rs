@@ -4,6 +4,7 @@ pub(crate) mod check;
 mod csv;
 mod data;
 pub(crate) mod explain;
+pub(crate) mod kernels;
 mod markdown;
 mod table;
 mod words;

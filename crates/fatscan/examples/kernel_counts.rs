@@ -25,7 +25,11 @@ fn main() {
             }
             println!("{}", member.path);
             for ((section, arch), (definitions, names)) in counts {
-                println!("  {:<16} {arch:<12} {} names, {definitions} definitions", section.unwrap_or("-"), names.len());
+                println!(
+                    "  {:<16} {arch:<12} {} names, {definitions} definitions",
+                    section.unwrap_or("-"),
+                    names.len()
+                );
             }
         }
     }

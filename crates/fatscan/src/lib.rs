@@ -27,6 +27,7 @@ pub mod json;
 mod judge;
 mod kernels;
 mod label;
+mod matrix;
 mod member;
 mod model;
 mod options;
@@ -42,6 +43,7 @@ pub use judge::{
     MemberVerdict, NotCounted, Policy, classify, judge,
 };
 pub use kernels::{Kernel, KernelDepth, KernelResources, Names};
+pub use matrix::{Cell, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
 pub use member::{scan_bytes, scan_stream};
 pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source};
 pub use options::{Limits, Options};

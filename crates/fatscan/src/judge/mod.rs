@@ -141,6 +141,16 @@ pub struct Choice {
     pub verdicts: Vec<Verdict>,
 }
 
+/// The image of a module that a device would load with a driver that takes it, if there is one.
+pub(crate) fn picked<'m>(
+    module: &'m crate::Module,
+    device: &Device,
+    environment: &Environment,
+) -> Option<&'m crate::Image> {
+    let (verdict, image) = modules::Judge::new(device, environment, None).module(module);
+    image.filter(|_| matches!(verdict.verdict, Verdict::Native | Verdict::Jit))
+}
+
 /// Judges a report for devices. Scan with [`crate::Options::entry_functions`], or stubs count as modules.
 #[must_use]
 pub fn judge(report: &Report, devices: &[Device], policy: &Policy) -> Judgement {

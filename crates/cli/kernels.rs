@@ -1,0 +1,51 @@
+//! `fatscan kernels`.
+
+use std::process::ExitCode;
+
+use fatscan::CodeKind;
+use gpu_arch::rules::Environment;
+use gpu_arch::{Arch, Target, spelling};
+use regex_lite::Regex;
+
+use crate::args::{DriverArgs, KernelsArgs};
+use crate::failure::Failure;
+use crate::render::kernels::{Query, View};
+use crate::{list, output, render, target};
+
+pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
+    let filter = match &args.filter {
+        Some(text) => Some(Regex::new(text).map_err(|error| Failure::new(format!("--filter: {error}")))?),
+        None => None,
+    };
+    let query = match (&args.missing, &args.missing_for) {
+        (Some(text), _) => {
+            let (kind, arch) = code(text)?;
+            Query::Missing(kind, arch)
+        }
+        (None, Some(gpu)) => {
+            let none = DriverArgs { driver: None, driver_cuda: None };
+            let devices = target::devices(std::slice::from_ref(gpu), &none)?;
+            let [device] = <[_; 1]>::try_from(devices).map_err(|_| Failure::new("--missing-for takes one GPU"))?;
+            Query::MissingFor(Box::new(device))
+        }
+        (None, None) if args.matrix || filter.is_some() || args.resources => Query::All,
+        (None, None) => Query::Totals,
+    };
+    let depth = if args.resources { list::Depth::Resources } else { list::Depth::Kernels };
+    let report = list::scan(&args.paths, &args.common, depth)?;
+    let view =
+        View { query, filter, resources: args.resources, mangled: args.mangled, environment: Environment::default() };
+    render::kernels::write(&report, &view, args.format)?;
+    output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != fatscan::Level::Note));
+    Ok(list::exit_code(&report))
+}
+
+/// One architecture of code: `sm_90a`, `compute_90`; `86` and `8.6` mean machine code.
+fn code(text: &str) -> Result<(CodeKind, Arch), Failure> {
+    let targets = spelling::code(text).map_err(|error| Failure::new(format!("--missing: {error}")))?;
+    match targets.first() {
+        Some(Target::Sass(arch)) => Ok((CodeKind::Sass, *arch)),
+        Some(Target::Ptx(arch, _)) => Ok((CodeKind::Ptx, *arch)),
+        _ => Err(Failure::new(format!("--missing: `{text}` names neither SASS nor PTX"))),
+    }
+}

@@ -1,0 +1,314 @@
+//! Kernels by architecture.
+
+use std::io::{self, BufWriter, Write};
+
+use anstyle::Style;
+use fatscan::{Artefact, CodeKind, Column, KernelResources, Matrix, Member, Report, Row, holes};
+use gpu_arch::Arch;
+use gpu_arch::rules::{Device, Environment};
+use regex_lite::Regex;
+use serde_json::{Value, json};
+
+use super::{csv, words};
+use crate::args::KernelsFormat;
+use crate::terminal::{bytes, count, printable, width};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// What to show.
+pub(crate) enum Query {
+    /// Sums by architecture.
+    Totals,
+    /// Every kernel.
+    All,
+    /// Kernels that an architecture lacks.
+    Missing(CodeKind, Arch),
+    /// Kernels that a device would lack.
+    MissingFor(Box<Device>),
+}
+
+pub(crate) struct View {
+    pub(crate) query: Query,
+    pub(crate) filter: Option<Regex>,
+    pub(crate) resources: bool,
+    pub(crate) mangled: bool,
+    pub(crate) environment: Environment,
+}
+
+impl View {
+    fn name(&self, mangled: &str) -> String {
+        let plain = if self.mangled { None } else { cubin::demangle(mangled.as_bytes()) };
+        plain.unwrap_or_else(|| mangled.to_owned())
+    }
+
+    fn keeps(&self, mangled: &str) -> bool {
+        self.filter.as_ref().is_none_or(|filter| {
+            filter.is_match(mangled) || cubin::demangle(mangled.as_bytes()).is_some_and(|plain| filter.is_match(&plain))
+        })
+    }
+}
+
+pub(crate) fn write(report: &Report, view: &View, format: KernelsFormat) -> io::Result<()> {
+    match format {
+        KernelsFormat::Table => {
+            let mut out = BufWriter::new(anstream::stdout().lock());
+            for artefact in &report.artefacts {
+                table(&mut out, artefact, view)?;
+            }
+            out.flush()
+        }
+        KernelsFormat::Json => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            let artefacts: Vec<Value> = report.artefacts.iter().map(|artefact| json_artefact(artefact, view)).collect();
+            let document = json!({ "schema": 1, "tool": { "name": "fatscan", "version": env!("CARGO_PKG_VERSION") },
+                "artefacts": artefacts, "diagnostics": report.diagnostics });
+            serde_json::to_writer(&mut out, &document)?;
+            writeln!(out)?;
+            out.flush()
+        }
+        KernelsFormat::Csv => {
+            let mut out = BufWriter::new(io::stdout().lock());
+            comma(&mut out, report, view)?;
+            out.flush()
+        }
+    }
+}
+
+/// `sm_90`, `compute_90`, with a mark on code for a device link.
+fn label(column: Column) -> String {
+    let mark = if column.relocatable { " (relocatable)" } else { "" };
+    format!("{}_{}{mark}", words::prefix(column.kind), column.arch)
+}
+
+fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<()> {
+    writeln!(out, "{BOLD}{}{BOLD:#}", printable(&artefact.path))?;
+    if artefact.members.is_empty() {
+        return writeln!(out, "  no device code");
+    }
+    for member in &artefact.members {
+        let matrix = Matrix::of(member);
+        writeln!(out, "\n{BOLD}{}{BOLD:#}", printable(&member.path))?;
+        match &view.query {
+            Query::Totals => totals(out, &matrix)?,
+            Query::All => rows(out, &matrix, view)?,
+            Query::Missing(kind, arch) => {
+                let name = format!("{}_{arch}", words::prefix(*kind));
+                let missing: Vec<&Row> =
+                    matrix.missing(*kind, *arch).into_iter().filter(|row| view.keeps(&row.name)).collect();
+                writeln!(out, "  {} not in any {name} image", count(missing.len(), "kernel", "kernels"))?;
+                for row in missing {
+                    let held: Vec<String> = row.cells.keys().map(|column| label(*column)).collect();
+                    hole(out, &view.name(&row.name), &format!("in {}", held.join(" ")))?;
+                }
+            }
+            Query::MissingFor(device) => {
+                let missing = holes(member, device, &view.environment);
+                let missing: Vec<_> = missing.into_iter().filter(|hole| view.keeps(&hole.name)).collect();
+                let name = device.name.clone().unwrap_or_else(|| device.capability.to_string());
+                let number = count(missing.len(), "kernel", "kernels");
+                writeln!(out, "  {number} that {name} would lack: in none of the images that it loads")?;
+                for own in missing {
+                    let held: Vec<String> = own.held_by.iter().map(|column| label(*column)).collect();
+                    let loads = own.loads.map_or_else(
+                        || "loads nothing of its modules".to_owned(),
+                        |column| format!("loads {}", label(column)),
+                    );
+                    hole(out, &view.name(&own.name), &format!("in {}; {loads}", held.join(" ")))?;
+                }
+            }
+        }
+        if matrix.unreadable > 0 {
+            writeln!(out, "  {} could not be read for kernels", count(matrix.unreadable, "image", "images"))?;
+        }
+    }
+    writeln!(out)
+}
+
+fn hole(out: &mut impl Write, name: &str, what: &str) -> io::Result<()> {
+    writeln!(out, "  {}\n      {DIM}{what}{DIM:#}", printable(name))
+}
+
+fn totals(out: &mut impl Write, matrix: &Matrix) -> io::Result<()> {
+    if matrix.columns.is_empty() {
+        return writeln!(out, "  no kernels");
+    }
+    writeln!(
+        out,
+        "  {BOLD}{:<26}{:>9}{:>13}{:>12}{:>8}{BOLD:#}",
+        "architecture", "names", "definitions", "code", "stubs"
+    )?;
+    for column in &matrix.columns {
+        let totals = matrix.totals(*column);
+        let code = if column.kind == CodeKind::Sass { bytes(totals.code_bytes) } else { "-".to_owned() };
+        writeln!(
+            out,
+            "  {:<26}{:>9}{:>13}{:>12}{:>8}",
+            label(*column),
+            totals.names,
+            totals.definitions,
+            code,
+            totals.stubs
+        )?;
+    }
+    Ok(())
+}
+
+/// A kernel a line with its cells below, or side by side where the terminal is wide enough.
+fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
+    let kept: Vec<&Row> = matrix.rows.iter().filter(|row| view.keeps(&row.name)).collect();
+    let width = width();
+    for row in &kept {
+        let local = if row.module.is_some() { " [local]" } else { "" };
+        writeln!(out, "  {}{local}", printable(&view.name(&row.name)))?;
+        if view.resources {
+            for (column, cell) in &row.cells {
+                let figures = cell.resources.as_ref().map(resources).unwrap_or_default();
+                writeln!(out, "      {:<12} {:>10}  {figures}", label(*column), bytes(cell.code_bytes))?;
+            }
+            continue;
+        }
+        let cells: Vec<String> = row
+            .cells
+            .iter()
+            .map(|(column, cell)| {
+                let stub = if cell.is_stub { " (stub)" } else { "" };
+                match column.kind {
+                    CodeKind::Sass => format!("{} {}{stub},", label(*column), bytes(cell.code_bytes)),
+                    _ => format!("{},", label(*column)),
+                }
+            })
+            .collect();
+        let text = crate::terminal::wrap(&cells, 6, 6, width);
+        writeln!(out, "      {DIM}{}{DIM:#}", text.trim_end_matches(','))?;
+    }
+    writeln!(out, "  {} of {}", count(kept.len(), "kernel", "kernels"), matrix.rows.len())
+}
+
+/// In the words of `cuobjdump -res-usage`.
+fn resources(own: &KernelResources) -> String {
+    let number = |value: Option<u32>| value.map_or_else(|| "?".to_owned(), |value| value.to_string());
+    format!(
+        "REG:{} STACK:{} SHARED:{} LOCAL:{} CONSTANT[0]:{}",
+        number(own.registers),
+        number(own.stack),
+        own.shared,
+        own.local,
+        own.constant0
+    )
+}
+
+/// The rows that a query keeps.
+fn chosen<'m>(member: &Member, matrix: &'m Matrix, view: &View) -> Vec<&'m Row> {
+    let rows: Vec<&Row> = match &view.query {
+        Query::Totals | Query::All => matrix.rows.iter().collect(),
+        Query::Missing(kind, arch) => matrix.missing(*kind, *arch),
+        Query::MissingFor(device) => {
+            let lacking = holes(member, device, &view.environment);
+            let keys: std::collections::BTreeSet<_> = lacking.iter().map(|hole| (&hole.name, hole.module)).collect();
+            matrix.rows.iter().filter(|row| keys.contains(&(&row.name, row.module))).collect()
+        }
+    };
+    rows.into_iter().filter(|row| view.keeps(&row.name)).collect()
+}
+
+fn json_artefact(artefact: &Artefact, view: &View) -> Value {
+    let members: Vec<Value> = artefact
+        .members
+        .iter()
+        .map(|member| {
+            let matrix = Matrix::of(member);
+            let totals: Vec<Value> = matrix
+                .columns
+                .iter()
+                .map(|column| {
+                    let totals = matrix.totals(*column);
+                    json!({ "kind": column.kind.name(), "arch": format!("{}_{}", words::prefix(column.kind), column.arch),
+                        "relocatable": column.relocatable, "names": totals.names, "definitions": totals.definitions,
+                        "code_bytes": totals.code_bytes, "stubs": totals.stubs })
+                })
+                .collect();
+            let kernels: Vec<Value> = match view.query {
+                Query::Totals => Vec::new(),
+                _ => chosen(member, &matrix, view).into_iter().map(json_row).collect(),
+            };
+            json!({ "path": member.path, "totals": totals, "kernels": kernels, "unreadable_images": matrix.unreadable })
+        })
+        .collect();
+    json!({ "path": artefact.path, "members": members })
+}
+
+fn json_row(row: &Row) -> Value {
+    let cells: Vec<Value> = row
+        .cells
+        .iter()
+        .map(|(column, cell)| {
+            let own = cell.resources.as_ref();
+            json!({ "kind": column.kind.name(), "arch": format!("{}_{}", words::prefix(column.kind), column.arch),
+                "relocatable": column.relocatable, "definitions": cell.count, "code_bytes": cell.code_bytes,
+                "stub": cell.is_stub, "registers": own.and_then(|own| own.registers), "stack": own.and_then(|own| own.stack),
+                "shared": own.map(|own| own.shared), "local": own.map(|own| own.local),
+                "constant0": own.map(|own| own.constant0), "barriers": own.and_then(|own| own.barriers) })
+        })
+        .collect();
+    json!({ "name": &*row.name, "demangled": cubin::demangle(row.name.as_bytes()), "module": row.module, "images": cells })
+}
+
+fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
+    csv::line(
+        out,
+        &[
+            "artefact",
+            "member",
+            "kernel",
+            "demangled",
+            "module",
+            "kind",
+            "arch",
+            "relocatable",
+            "definitions",
+            "code_bytes",
+            "stub",
+            "registers",
+            "stack",
+            "shared",
+            "local",
+            "constant0",
+        ],
+    )?;
+    for artefact in &report.artefacts {
+        for member in &artefact.members {
+            let matrix = Matrix::of(member);
+            for row in chosen(member, &matrix, view) {
+                for (column, cell) in &row.cells {
+                    let own = cell.resources.unwrap_or_default();
+                    let is_known = cell.resources.is_some();
+                    let figure =
+                        |value: Option<u64>| value.filter(|_| is_known).map(|v| v.to_string()).unwrap_or_default();
+                    csv::line(
+                        out,
+                        &[
+                            &artefact.path,
+                            &member.path,
+                            &row.name,
+                            &cubin::demangle(row.name.as_bytes()).unwrap_or_default(),
+                            &row.module.map(|module| module.to_string()).unwrap_or_default(),
+                            column.kind.name(),
+                            &format!("{}_{}", words::prefix(column.kind), column.arch),
+                            if column.relocatable { "true" } else { "false" },
+                            &cell.count.to_string(),
+                            &cell.code_bytes.to_string(),
+                            if cell.is_stub { "true" } else { "false" },
+                            &figure(own.registers.map(u64::from)),
+                            &figure(own.stack.map(u64::from)),
+                            &figure(Some(own.shared)),
+                            &figure(Some(own.local)),
+                            &figure(Some(own.constant0)),
+                        ],
+                    )?;
+                }
+            }
+        }
+    }
+    Ok(())
+}

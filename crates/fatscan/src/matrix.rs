@@ -1,0 +1,192 @@
+//! Kernels by architecture: which image of a file holds which kernel, and which kernels a device would lack.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use gpu_arch::rules::{Device, Environment};
+
+use crate::judge::picked;
+use crate::kernels::{Kernel, KernelResources};
+use crate::model::{CodeKind, Image, Linkage, Member};
+
+/// The columns and rows of a member's kernels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matrix {
+    /// Kinds and architectures of images with kernels, SASS first.
+    pub columns: Vec<Column>,
+    /// Kernels by name; local ones of different modules stand apart.
+    pub rows: Vec<Row>,
+    /// Images whose kernels could not be read.
+    pub unreadable: usize,
+}
+
+/// One architecture of one kind, loadable or relocatable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Column {
+    /// Input of a device link.
+    pub relocatable: bool,
+    /// SASS or PTX.
+    pub kind: CodeKind,
+    /// Architecture.
+    pub arch: gpu_arch::Arch,
+}
+
+/// One kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Symbol, mangled.
+    pub name: Arc<str>,
+    /// The module (index in the member) of a local symbol; a global one is the same in every module.
+    pub module: Option<usize>,
+    /// By column.
+    pub cells: BTreeMap<Column, Cell>,
+}
+
+/// A kernel for one architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Definitions: modules may hold copies.
+    pub count: usize,
+    /// Bytes of machine code, of the largest copy.
+    pub code_bytes: u64,
+    /// What the largest copy needs.
+    pub resources: Option<KernelResources>,
+    /// Whether it looks compiled away: at most [`STUB_CODE`] bytes, while another architecture's copy is at least four
+    /// times as large.
+    pub is_stub: bool,
+}
+
+/// Machine code up to this size may be the empty body of a kernel that is compiled away for an architecture.
+pub const STUB_CODE: u64 = 256;
+
+/// Sums of one column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Kernels by name (local ones of different modules apart).
+    pub kernels: usize,
+    /// Distinct symbols.
+    pub names: usize,
+    /// Definitions.
+    pub definitions: usize,
+    /// Bytes of machine code of all definitions.
+    pub code_bytes: u64,
+    /// Kernels that look compiled away.
+    pub stubs: usize,
+}
+
+impl Matrix {
+    /// The kernels of a member that was scanned with a [`crate::KernelDepth`].
+    #[must_use]
+    pub fn of(member: &Member) -> Self {
+        let mut rows: BTreeMap<(Arc<str>, Option<usize>), BTreeMap<Column, Cell>> = BTreeMap::new();
+        let mut columns = BTreeSet::new();
+        let mut unreadable = 0usize;
+        for (index, module) in member.modules.iter().enumerate() {
+            for image in module.images.iter().filter(|image| crate::kernels::has_kernels(image.kind)) {
+                let (Some(kernels), Some(column)) = (&image.kernels, column(image)) else {
+                    unreadable = unreadable.saturating_add(1);
+                    continue;
+                };
+                if !kernels.is_empty() {
+                    columns.insert(column);
+                }
+                for kernel in kernels {
+                    let key = (Arc::clone(&kernel.name), kernel.is_local.then_some(index));
+                    add(rows.entry(key).or_default(), column, kernel);
+                }
+            }
+        }
+        let mut rows: Vec<Row> = rows.into_iter().map(|((name, module), cells)| Row { name, module, cells }).collect();
+        rows.iter_mut().for_each(mark_stubs);
+        Self { columns: columns.into_iter().collect(), rows, unreadable }
+    }
+
+    /// The sums of a column. Code bytes count the largest copy of each kernel once for each definition.
+    #[must_use]
+    pub fn totals(&self, column: Column) -> Totals {
+        let mut totals = Totals::default();
+        let mut names = BTreeSet::new();
+        for row in &self.rows {
+            let Some(cell) = row.cells.get(&column) else { continue };
+            names.insert(&row.name);
+            totals.kernels = totals.kernels.saturating_add(1);
+            totals.definitions = totals.definitions.saturating_add(cell.count);
+            let bytes = cell.code_bytes.saturating_mul(u64::try_from(cell.count).unwrap_or(u64::MAX));
+            totals.code_bytes = totals.code_bytes.saturating_add(bytes);
+            totals.stubs = totals.stubs.saturating_add(usize::from(cell.is_stub));
+        }
+        totals.names = names.len();
+        totals
+    }
+
+    /// Kernels that no image of this architecture holds (suffix matched exactly), though another loadable one does.
+    #[must_use]
+    pub fn missing(&self, kind: CodeKind, arch: gpu_arch::Arch) -> Vec<&Row> {
+        let lacks = |row: &&Row| {
+            let loadable = || row.cells.keys().filter(|column| !column.relocatable);
+            loadable().next().is_some() && !loadable().any(|column| column.kind == kind && column.arch == arch)
+        };
+        self.rows.iter().filter(lacks).collect()
+    }
+}
+
+fn column(image: &Image) -> Option<Column> {
+    Some(Column { relocatable: image.linkage == Linkage::Relocatable, kind: image.kind, arch: image.arch? })
+}
+
+fn add(cells: &mut BTreeMap<Column, Cell>, column: Column, kernel: &Kernel) {
+    let resources = kernel.resources.as_deref().copied();
+    let new = Cell { count: 0, code_bytes: kernel.code_bytes, resources, is_stub: false };
+    let cell = cells.entry(column).or_insert(new);
+    cell.count = cell.count.saturating_add(1);
+    if kernel.code_bytes > cell.code_bytes {
+        cell.code_bytes = kernel.code_bytes;
+        cell.resources = resources;
+    }
+}
+
+fn mark_stubs(row: &mut Row) {
+    let largest = row.cells.values().map(|cell| cell.code_bytes).max().unwrap_or(0);
+    for (column, cell) in &mut row.cells {
+        cell.is_stub = column.kind == CodeKind::Sass
+            && cell.code_bytes <= STUB_CODE
+            && cell.code_bytes.saturating_mul(4) <= largest;
+    }
+}
+
+/// A kernel that a device would lack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hole {
+    /// Symbol, mangled.
+    pub name: Arc<str>,
+    /// The module of a local symbol.
+    pub module: Option<usize>,
+    /// The image that the device would load of a module that defines it elsewhere; `None` where it loads none.
+    pub loads: Option<Column>,
+    /// Where the kernel is.
+    pub held_by: BTreeSet<Column>,
+}
+
+/// Kernels that a device would lack: some loadable image of the member defines them, none that the device would load
+/// does.
+#[must_use]
+pub fn holes(member: &Member, device: &Device, environment: &Environment) -> Vec<Hole> {
+    type Key = (Arc<str>, Option<usize>);
+    let mut held: BTreeMap<Key, (BTreeSet<Column>, Option<Column>)> = BTreeMap::new();
+    let mut loaded: BTreeSet<Key> = BTreeSet::new();
+    for (index, module) in member.modules.iter().enumerate() {
+        let picked = picked(module, device, environment);
+        let key = |kernel: &Kernel| (Arc::clone(&kernel.name), kernel.is_local.then_some(index));
+        for image in module.images.iter().filter(|image| image.linkage != Linkage::Relocatable) {
+            let Some(column) = column(image) else { continue };
+            for kernel in image.kernels.iter().flatten() {
+                let (columns, loads) = held.entry(key(kernel)).or_default();
+                columns.insert(column);
+                *loads = loads.or_else(|| picked.and_then(self::column));
+            }
+        }
+        loaded.extend(picked.iter().flat_map(|image| image.kernels.iter().flatten()).map(key));
+    }
+    let holes = held.into_iter().filter(|(key, _)| !loaded.contains(key));
+    holes.map(|((name, module), (held_by, loads))| Hole { name, module, loads, held_by }).collect()
+}
