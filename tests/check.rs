@@ -340,7 +340,7 @@ fn devices_are_taken_in_every_spelling_and_named_in_the_findings() {
     }
     assert_code(&args(&[&path, "--require", "8.0", "--require", "9.0"]), 0, "twice");
     let run = check(&args(&[&path, "--require", "RTX 5090"]));
-    assert!(run.out.contains("does not run on GeForce RTX 5090"), "{}", run.out);
+    assert!(run.out.contains("does not run on NVIDIA GeForce RTX 5090"), "{}", run.out);
     let run = check(&args(&[&path, "--require", "12.0"]));
     assert!(run.out.contains("does not run on 12.0"), "{}", run.out);
 }
@@ -542,6 +542,27 @@ fn a_bare_library_and_a_directory_are_checked_like_a_wheel() {
 }
 
 #[test]
+fn a_directory_of_wheels_is_those_wheels() {
+    let folder = Folder::new();
+    folder.write("dist/a-1.0-py3-none-any.whl", good());
+    folder.write("dist/b-1.0-py3-none-any.whl", good());
+    folder.write("dist/SHA256SUMS", b"no library");
+    let dist = folder.file("dist").to_str().unwrap().to_owned();
+    for demand in ["--require 9.0", "--contains 8.0;9.0"] {
+        assert_code(&[vec![dist.clone()], words(demand)].concat(), 0, demand);
+        assert!(check_with(&dist, demand).out.starts_with("passed: 2 artefacts"));
+    }
+    assert_code(&args(&[&dist, "--require", "12.0"]), 1, "neither");
+    // libraries beside them are an artefact of their own
+    folder.write("dist/x.so", library(&[module(&["75", "80"])]));
+    assert_code(&args(&[&dist, "--require", "9.0"]), 1, "the library");
+    // and a directory with nothing in it still holds no device code
+    let empty = folder.file("empty");
+    std::fs::create_dir(&empty).unwrap();
+    assert_code(&args(&[empty.to_str().unwrap(), "--require", "9.0"]), 1, "empty");
+}
+
+#[test]
 fn paths_come_from_standard_input_and_globs_of_shells_are_many_paths() {
     let folder = Folder::new();
     let one = folder.write("one-1.0-py3-none-any.whl", good());
@@ -684,7 +705,6 @@ fn an_ignore_covers_its_rule_file_artefact_and_device_until_its_last_day() {
         ("rule = \"not-covered\"\nartefact = \"y-*.whl\"", 1),
         ("rule = \"not-covered\"\ndevice = \"T4\"", 0),
         ("rule = \"not-covered\"\ndevice = \"NVIDIA T4\"", 0),
-        ("rule = \"not-covered\"\ndevice = \"Tesla T4\"", 0),
         ("rule = \"not-covered\"\ndevice = \"H100\"", 1),
     ] {
         assert_eq!(code(lines, never), expected, "{lines}");
@@ -1135,7 +1155,7 @@ fn two_hundred_wheels_are_reported_in_a_stable_order_one_line_a_finding() {
     assert_eq!(names, paths);
     // a directory of them is one artefact each, by name
     let run = check_with(folder.path().to_str().unwrap(), "--require 9.0");
-    assert!(run.out.contains("200 artefacts on 1 GPU, 40 errors"), "{}", run.out);
+    assert!(run.out.contains("failed: 200 artefacts on 1 GPU, 40 errors"), "{}", run.out);
 }
 
 // --- where the output goes
@@ -1163,7 +1183,9 @@ fn an_output_that_cannot_be_written_is_an_error() {
     let folder = Folder::new();
     let path = write_wheel(&folder, &[module(&["80", "90"])]);
     for format in FORMATS {
-        for gpu in ["9.0", "12.0"] {
+        // a check that passes has nothing to annotate
+        let gpus = if format == "github" { &["12.0"][..] } else { &["9.0", "12.0"] };
+        for gpu in gpus {
             let mut command = command();
             command.args(["check", &path, "--require", gpu, "--format", format]);
             let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

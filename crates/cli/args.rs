@@ -27,6 +27,12 @@ pub(crate) enum Command {
     Check(Box<CheckArgs>),
     /// List the kernels by architecture, and those that one lacks
     Kernels(KernelsArgs),
+    /// Tell what device code costs in bytes
+    Size(SizeArgs),
+    /// Tell what changed between two wheels, libraries, directories or reports
+    Diff(DiffArgs),
+    /// Write cubins, PTX and intermediate code to files
+    Extract(ExtractArgs),
     /// Tell which NVIDIA GPUs, driver and toolkits are here
     Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
@@ -320,4 +326,117 @@ pub(crate) enum KernelsFormat {
     Json,
     /// A line for each kernel and architecture
     Csv,
+}
+
+/// Exit code: as for `list`; 1 also if an artefact exceeds --budget.
+#[derive(Debug, Args)]
+pub(crate) struct SizeArgs {
+    /// As for `list`
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// What to list one by one
+    #[arg(long, value_enum, default_value_t = SizeBy::Arch)]
+    pub(crate) by: SizeBy,
+    /// Rows of modules and kernels to list, the largest first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) top: usize,
+    /// The largest artefact: 500MB, 1.5GB, 300MiB, or bytes
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) budget: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = PlainFormat::Table)]
+    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SizeBy {
+    /// Each architecture, over all files
+    Arch,
+    /// Each file
+    Member,
+    /// Each fatbin
+    Module,
+    /// Each kernel
+    Kernel,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlainFormat {
+    /// For people
+    Table,
+    /// One document
+    Json,
+}
+
+/// Exit code: 0 compared; 1 with --exit-code if something changed; 2 a side cannot be read.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArgs {
+    /// Wheel, library, directory, or a JSON report of `fatscan list`
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The same
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// Exit with 1 if something changed
+    #[arg(long)]
+    pub(crate) exit_code: bool,
+    /// Name every kernel that came or went
+    #[arg(long)]
+    pub(crate) kernels: bool,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = PlainFormat::Table)]
+    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Exit code: 0 all written; 1 something could not be, or what was read is damaged; 2 nothing matches, or a wrong argument.
+#[derive(Debug, Args)]
+pub(crate) struct ExtractArgs {
+    /// As for `list`
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The directory to write to; it is made where it does not exist
+    #[arg(short, long, value_name = "DIR", required_unless_present = "stdout")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write the one image that matches to standard output
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) stdout: bool,
+    /// Images of this architecture: sm_90a, compute_90, lto_90; several separated by commas
+    #[arg(long, value_name = "ARCH")]
+    pub(crate) arch: Option<String>,
+    /// Images of this kind
+    #[arg(long, value_enum)]
+    pub(crate) kind: Option<KindArg>,
+    /// Images that define a kernel whose name matches
+    #[arg(long, value_name = "REGEX")]
+    pub(crate) kernel: Option<String>,
+    /// Images of this module, by its number in the file (from 0)
+    #[arg(long, value_name = "N")]
+    pub(crate) module: Option<usize>,
+    /// Files in the archive that match
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) member: Option<String>,
+    /// Payloads as they are stored, not unpacked
+    #[arg(long)]
+    pub(crate) raw: bool,
+    /// Write over files that exist
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KindArg {
+    /// Machine code
+    Sass,
+    /// Portable code
+    Ptx,
+    /// Input of a link-time optimiser
+    LtoIr,
+    /// CUDA Tile IR
+    TileIr,
 }

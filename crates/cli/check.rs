@@ -10,7 +10,7 @@ use gpu_arch::spelling::{self, SpellingErrorKind};
 
 use crate::args::{CheckArgs, CheckFormat, DriverArgs, NoDeviceCode};
 use crate::failure::{CANNOT, Failure};
-use crate::{device, list, render, target};
+use crate::{device, list, render, size, target};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let config = match &args.config {
@@ -135,7 +135,7 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
     }
     levels.extend(typed);
     let max_size = match &args.max_size {
-        Some(text) => Some(size(text).ok_or_else(|| {
+        Some(text) => Some(size::parse(text).ok_or_else(|| {
             Failure::with_hint(format!("--max-size: `{text}` is no size"), "write it like 500MB, 1.5GB or 300MiB")
         })?),
         None => config.max_size,
@@ -195,28 +195,4 @@ fn choose(report: &mut fatscan::Report, args: &CheckArgs) {
 
 fn read(path: &str, flag: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{flag} `{path}` cannot be read: {error}")))
-}
-
-/// `500MB`, `1.5 GB`, `300MiB`, `1000`: at most three digits behind the point.
-fn size(text: &str) -> Option<u64> {
-    let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(end)?;
-    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "k" | "kb" => 1_000,
-        "m" | "mb" => 1_000_000,
-        "g" | "gb" => 1_000_000_000,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        _ => return None,
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if fraction.len() > 3 {
-        return None;
-    }
-    let thousandths: u64 = format!("{fraction:0<3}").parse().ok()?;
-    let whole: u64 = whole.parse().ok()?;
-    whole.checked_mul(1000)?.checked_add(thousandths)?.checked_mul(unit)?.checked_div(1000)
 }

@@ -4,7 +4,9 @@ mod arch;
 mod args;
 mod check;
 mod device;
+mod diff;
 mod explain;
+mod extract;
 mod failure;
 mod kernels;
 mod list;
@@ -12,6 +14,7 @@ mod output;
 mod progress;
 mod render;
 mod shell;
+mod size;
 mod target;
 mod terminal;
 
@@ -29,6 +32,9 @@ fn main() -> ExitCode {
         Some(args::Command::Explain(explain)) => explain::run(&explain),
         Some(args::Command::Check(check)) => check::run(&check),
         Some(args::Command::Kernels(kernels)) => kernels::run(&kernels),
+        Some(args::Command::Size(size)) => size::run(&size),
+        Some(args::Command::Diff(diff)) => diff::run(&diff),
+        Some(args::Command::Extract(extract)) => extract::run(&extract),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema) => output::schema(),

@@ -75,10 +75,15 @@ pub(crate) fn write(report: &Report, view: &View, format: KernelsFormat) -> io::
     }
 }
 
-/// `sm_90`, `compute_90`, with a mark on code for a device link.
-fn label(column: Column) -> String {
+/// `sm_90`, `compute_90`.
+pub(crate) fn arch_name(column: Column) -> String {
+    format!("{}_{}", words::prefix(column.kind), column.arch)
+}
+
+/// The same with a mark on code for a device link.
+pub(crate) fn label(column: Column) -> String {
     let mark = if column.relocatable { " (relocatable)" } else { "" };
-    format!("{}_{}{mark}", words::prefix(column.kind), column.arch)
+    format!("{}{mark}", arch_name(column))
 }
 
 fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<()> {
@@ -162,7 +167,7 @@ fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
         let local = if row.module.is_some() { " [local]" } else { "" };
         writeln!(out, "  {}{local}", printable(&view.name(&row.name)))?;
         if view.resources {
-            for (column, cell) in &row.cells {
+            for (column, cell) in row.cells.iter().filter(|(column, _)| column.kind == CodeKind::Sass) {
                 let figures = cell.resources.as_ref().map(resources).unwrap_or_default();
                 writeln!(out, "      {:<12} {:>10}  {figures}", label(*column), bytes(cell.code_bytes))?;
             }
@@ -223,7 +228,7 @@ fn json_artefact(artefact: &Artefact, view: &View) -> Value {
                 .iter()
                 .map(|column| {
                     let totals = matrix.totals(*column);
-                    json!({ "kind": column.kind.name(), "arch": format!("{}_{}", words::prefix(column.kind), column.arch),
+                    json!({ "kind": column.kind.name(), "arch": arch_name(*column),
                         "relocatable": column.relocatable, "names": totals.names, "definitions": totals.definitions,
                         "code_bytes": totals.code_bytes, "stubs": totals.stubs })
                 })
@@ -244,7 +249,7 @@ fn json_row(row: &Row) -> Value {
         .iter()
         .map(|(column, cell)| {
             let own = cell.resources.as_ref();
-            json!({ "kind": column.kind.name(), "arch": format!("{}_{}", words::prefix(column.kind), column.arch),
+            json!({ "kind": column.kind.name(), "arch": arch_name(*column),
                 "relocatable": column.relocatable, "definitions": cell.count, "code_bytes": cell.code_bytes,
                 "stub": cell.is_stub, "registers": own.and_then(|own| own.registers), "stack": own.and_then(|own| own.stack),
                 "shared": own.map(|own| own.shared), "local": own.map(|own| own.local),
@@ -294,7 +299,7 @@ fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
                             &cubin::demangle(row.name.as_bytes()).unwrap_or_default(),
                             &row.module.map(|module| module.to_string()).unwrap_or_default(),
                             column.kind.name(),
-                            &format!("{}_{}", words::prefix(column.kind), column.arch),
+                            &arch_name(*column),
                             if column.relocatable { "true" } else { "false" },
                             &cell.count.to_string(),
                             &cell.code_bytes.to_string(),

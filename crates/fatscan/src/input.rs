@@ -177,6 +177,14 @@ fn archive(shown: &str, mapped: &Mapped, options: &Options) -> Outcome {
 }
 
 fn zip_member(shown: &str, member: &ZipMember<'_>, options: &Options) -> Scanned {
+    let mut scanned = read_zip_member(shown, member, options);
+    if let Some(found) = &mut scanned.member {
+        found.packed = member.data.and_then(|data| u64::try_from(data.len()).ok());
+    }
+    scanned
+}
+
+fn read_zip_member(shown: &str, member: &ZipMember<'_>, options: &Options) -> Scanned {
     let names = Names { artefact: shown, member: &member.path };
     let only = |code, detail: &str| Scanned {
         diagnostics: vec![Diagnostic::new(code, names.place(), detail)],
@@ -241,8 +249,12 @@ fn assemble(root: usize, path: &Path, tasks: &[Task], outcomes: &[Outcome], repo
                 None => {}
             }
         }
-        report.artefacts.push(directory);
-        report.artefacts.extend(own().filter_map(|(_, outcome)| outcome.archive.clone()));
+        let archives: Vec<Artefact> = own().filter_map(|(_, outcome)| outcome.archive.clone()).collect();
+        // a directory of wheels is those wheels, and no further artefact without code
+        if archives.is_empty() || !directory.members.is_empty() || directory.members_without_code > 0 {
+            report.artefacts.push(directory);
+        }
+        report.artefacts.extend(archives);
         return;
     }
     for (task, outcome) in own() {

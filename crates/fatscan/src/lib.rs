@@ -20,6 +20,8 @@ mod advice;
 pub mod check;
 mod coverage;
 mod diagnostic;
+pub mod diff;
+pub mod extract;
 mod finder;
 mod input;
 mod inspect;
@@ -33,6 +35,7 @@ mod model;
 mod options;
 mod parallel;
 mod progress;
+mod sizes;
 
 pub use advice::{Fix, FixKind, advise, package, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};
@@ -49,3 +52,4 @@ pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module
 pub use options::{Limits, Options};
 pub use parallel::with_threads;
 pub use progress::Progress;
+pub use sizes::{KernelSize, MemberSizes, Size, artefact_sizes, kernel_sizes, member_sizes};

@@ -130,7 +130,7 @@ impl Matrix {
     }
 }
 
-fn column(image: &Image) -> Option<Column> {
+pub(crate) fn column(image: &Image) -> Option<Column> {
     Some(Column { relocatable: image.linkage == Linkage::Relocatable, kind: image.kind, arch: image.arch? })
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn scan<S: ByteStream>(names: Names<'_>, stream: &mut S, explicit: bo
         Some(Format::Archive) => run.archive(stream),
         Some(Format::MachOUniversal) => run.universal(stream),
         Some(format @ (Format::LtoIr | Format::TileIr)) => run.raw(format, stream),
-        format => run.object("", format, stream),
+        format => run.object("", 0, format, stream),
     }
     if let Some(fault) = stream.fault() {
         run.say(Code::MemberDamaged, &Place::default(), &fault.to_string());
@@ -112,7 +112,7 @@ impl Run<'_> {
     }
 
     /// One object: a library, an object file, or a bare piece of device code.
-    fn object<S: ByteStream>(&mut self, object: &str, format: Option<Format>, stream: &mut S) {
+    fn object<S: ByteStream>(&mut self, object: &str, base: u64, format: Option<Format>, stream: &mut S) {
         if stream.window().get(..4) == Some(&OLD_FATBIN_MAGIC.to_le_bytes()) {
             self.say(Code::OldFatbin, &Place { path: ["", "", object], offset: Some(0), ..Place::default() }, "");
         }
@@ -148,6 +148,7 @@ impl Run<'_> {
             let section = offset.and_then(|at| layout.as_ref()?.section_at(at)).map(|section| section.name.as_str());
             self.say(code, &Place { path: ["", "", object], section, offset, image }, &detail);
         }
+        harvest.modules.iter_mut().for_each(|module| module.base = base);
         if !object.is_empty() {
             harvest.modules.iter_mut().for_each(|module| module.object = Some(object.into()));
         }
@@ -185,12 +186,12 @@ impl Run<'_> {
                     object.fill(SNIFF_SIZE);
                     let window = object.window();
                     let format = Format::sniff(window.get(..SNIFF_SIZE).unwrap_or(window));
-                    self.object(&member.name, format, &mut object);
+                    self.object(&member.name, member.offset, format, &mut object);
                 }
                 Err(error) => {
                     let place = Place { offset: Some(error.offset), ..Place::default() };
                     self.say(Code::ArchiveHeader, &place, "");
-                    self.object("", None, &mut Bounded::new(stream, u64::MAX));
+                    self.object("", error.offset, None, &mut Bounded::new(stream, u64::MAX));
                 }
             }
         }
@@ -207,7 +208,7 @@ impl Run<'_> {
             let mut object = Bounded::new(stream, slice.size);
             object.fill(SNIFF_SIZE);
             let format = Format::sniff(object.window());
-            self.object(&name, format, &mut object);
+            self.object(&name, slice.offset, format, &mut object);
             let left = slice.offset.saturating_add(slice.size).saturating_sub(stream.position());
             stream.skip(left);
         }
@@ -244,6 +245,7 @@ impl Run<'_> {
             object: None,
             section: None,
             offset: 0,
+            base: 0,
             source: Source::Raw,
             wrapped: None,
             damaged: false,
@@ -273,6 +275,7 @@ impl Run<'_> {
             machine: self.machine,
             runtime: self.runtime,
             size,
+            packed: None,
             modules: self.modules,
             empty_fatbins: self.empty,
         });

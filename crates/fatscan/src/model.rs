@@ -70,6 +70,8 @@ pub struct Member {
     pub runtime: Option<u16>,
     /// Bytes, unpacked.
     pub size: u64,
+    /// Bytes in the archive that holds it, where one does.
+    pub packed: Option<u64>,
     /// What the driver would load one by one, by offset.
     pub modules: Vec<Module>,
     /// Fatbins without entries, by number.
@@ -85,6 +87,8 @@ pub struct Module {
     pub section: Option<Box<str>>,
     /// Offset in the member (in the object of an archive), in bytes.
     pub offset: u64,
+    /// Offset of that object in the member, in bytes.
+    pub base: u64,
     /// How the code is kept.
     pub source: Source,
     /// Whether a wrapper record points at it; `None` where that cannot be told.

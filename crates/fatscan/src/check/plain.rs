@@ -7,15 +7,22 @@ use crate::model::Report;
 /// What could not be read, and damage.
 pub(super) fn diagnostics(report: &Report, sink: &mut Sink<'_>) {
     for diagnostic in report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error) {
-        let path = diagnostic.place.split(['!', '@']).next().unwrap_or_default();
-        let artefact = report.artefacts.iter().position(|artefact| artefact.path == path);
+        let (artefact, rest) = artefact_of(report, &diagnostic.place);
         let unreadable = [Code::Unreadable, Code::NotAFile].iter().any(|code| code.to_string() == diagnostic.code);
         let rule = if unreadable { Rule::Unreadable } else { Rule::Damage };
-        let member = diagnostic.place.split('!').nth(1).and_then(|rest| rest.split('@').next()).unwrap_or_default();
+        let member = rest.strip_prefix('!').and_then(|rest| rest.split(['!', '@']).next()).unwrap_or_default();
         let message = format!("{} ({})", diagnostic.message, diagnostic.code);
         let words = Words { rule, device: None, message, hint: diagnostic.hint.clone() };
         sink.add(artefact, diagnostic.place.clone(), member, words);
     }
+}
+
+/// The artefact that a place lies in, with what the place says beyond its path: names may hold the separators too.
+fn artefact_of<'place>(report: &Report, place: &'place str) -> (Option<usize>, &'place str) {
+    let paths = report.artefacts.iter().map(|artefact| artefact.path.as_str()).enumerate();
+    let rests = paths.filter_map(|(index, path)| Some((index, place.strip_prefix(path)?)));
+    let own = rests.filter(|(_, rest)| rest.is_empty() || rest.starts_with(['!', '@']));
+    own.min_by_key(|(_, rest)| rest.len()).map_or((None, place), |(index, rest)| (Some(index), rest))
 }
 
 /// The size on disk.

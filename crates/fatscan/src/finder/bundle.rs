@@ -91,6 +91,7 @@ impl<S: ByteStream> Finder<'_, S> {
             object: None,
             section: None,
             offset: self.stream.position(),
+            base: 0,
             source: Source::OffloadBundle,
             wrapped: None,
             damaged: false,

@@ -66,6 +66,7 @@ impl<S: ByteStream> Finder<'_, S> {
             object: None,
             section: None,
             offset,
+            base: 0,
             source: Source::Cubin,
             wrapped: None,
             damaged: false,

@@ -73,6 +73,7 @@ impl<S: ByteStream> Finder<'_, S> {
                 object: None,
                 section: None,
                 offset: start,
+                base: 0,
                 source: Source::Fatbin,
                 wrapped: None,
                 damaged: broken.is_some(),
@@ -258,6 +259,11 @@ impl<S: ByteStream> Finder<'_, S> {
         }
         if stub && step.images.iter().any(|image| image.has_kernels.is_none()) {
             inspect::entry_functions(&entry, limit, &mut self.scratch, &mut step.images);
+        }
+        if deep && let Some(mut reader) = self.reader() {
+            for (image, kernels) in step.images.iter_mut().zip(reader.entry(&entry)) {
+                image.kernels = kernels;
+            }
         }
         if bare
             && is_elf

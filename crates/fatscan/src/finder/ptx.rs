@@ -49,6 +49,7 @@ impl<S: ByteStream> Finder<'_, S> {
             object: None,
             section: None,
             offset,
+            base: 0,
             source: Source::PtxText,
             wrapped: None,
             damaged: false,

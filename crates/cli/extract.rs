@@ -1,0 +1,281 @@
+//! `fatscan extract`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use fatscan::check::Glob;
+use fatscan::extract::{ExtractError, Wanted, extract};
+use fatscan::{Artefact, CodeKind, Image, Level, Limits, Member, Place, Source};
+use gpu_arch::{Arch, Target, spelling};
+use regex_lite::Regex;
+use serde_json::{Value, json};
+
+use crate::args::{ExtractArgs, KindArg};
+use crate::failure::Failure;
+use crate::{list, output};
+
+/// Longest part of a file name that comes from a name in the file.
+const NAME: usize = 100;
+
+pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
+    let filter = Filter::new(args)?;
+    let depth = if filter.kernel.is_some() { list::Depth::Kernels } else { list::Depth::Headers };
+    let report = list::scan(&args.paths, &args.common, depth)?;
+    let mut jobs = Vec::new();
+    for artefact in &report.artefacts {
+        let mut occurrences: BTreeMap<&str, usize> = BTreeMap::new();
+        for member in &artefact.members {
+            let seen = occurrences.entry(&member.path).or_default();
+            let wanted = filter.choose(member);
+            if !wanted.is_empty() {
+                jobs.push(Job { artefact, member, occurrence: *seen, wanted });
+            }
+            *seen = seen.saturating_add(1);
+        }
+    }
+    let total: usize = jobs.iter().map(|job| job.wanted.len()).sum();
+    if total == 0 {
+        output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error));
+        return Err(Failure::new("no image matches"));
+    }
+    let failed = match &args.output {
+        Some(folder) => to_folder(&jobs, folder, args)?,
+        None if total > 1 => {
+            return Err(Failure::with_hint(
+                format!("{total} images match, and --stdout takes one"),
+                "narrow it with --arch, --kind, --member and --module, or write to a directory with -o DIR",
+            ));
+        }
+        None => to_stdout(&jobs, args)?,
+    };
+    output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error));
+    let code = list::exit_code(&report);
+    Ok(if failed && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code })
+}
+
+struct Job<'a> {
+    artefact: &'a Artefact,
+    member: &'a Member,
+    occurrence: usize,
+    wanted: Vec<Wanted>,
+}
+
+/// Which images are wanted.
+struct Filter {
+    archs: Vec<(CodeKind, Arch)>,
+    kind: Option<CodeKind>,
+    kernel: Option<Regex>,
+    module: Option<usize>,
+    member: Option<Glob>,
+}
+
+impl Filter {
+    fn new(args: &ExtractArgs) -> Result<Self, Failure> {
+        let archs = match &args.arch {
+            Some(text) => {
+                let targets = spelling::code(text).map_err(|error| Failure::new(format!("--arch: {error}")))?;
+                targets
+                    .into_iter()
+                    .map(|target| match target {
+                        Target::Sass(arch) => (CodeKind::Sass, arch),
+                        Target::Ptx(arch, _) => (CodeKind::Ptx, arch),
+                        Target::Lto(arch) => (CodeKind::LtoIr, arch),
+                    })
+                    .collect()
+            }
+            None => Vec::new(),
+        };
+        let kernel = match &args.kernel {
+            Some(text) => Some(Regex::new(text).map_err(|error| Failure::new(format!("--kernel: {error}")))?),
+            None => None,
+        };
+        let kind = args.kind.map(|kind| match kind {
+            KindArg::Sass => CodeKind::Sass,
+            KindArg::Ptx => CodeKind::Ptx,
+            KindArg::LtoIr => CodeKind::LtoIr,
+            KindArg::TileIr => CodeKind::TileIr,
+        });
+        Ok(Self { archs, kind, kernel, module: args.module, member: args.member.as_deref().map(Glob::new) })
+    }
+
+    fn choose(&self, member: &Member) -> Vec<Wanted> {
+        let mut wanted = Vec::new();
+        if self.member.as_ref().is_some_and(|glob| !glob.matches(&member.path)) {
+            return wanted;
+        }
+        for (module, own) in member.modules.iter().enumerate() {
+            if own.source == Source::OffloadBundle || self.module.is_some_and(|only| only != module) {
+                continue;
+            }
+            let images = own.images.iter().enumerate().filter(|(_, image)| self.keeps(image));
+            wanted.extend(images.map(|(image, _)| Wanted { module, image }));
+        }
+        wanted
+    }
+
+    fn keeps(&self, image: &Image) -> bool {
+        let arch = self.archs.is_empty() || image.arch.is_some_and(|arch| self.archs.contains(&(image.kind, arch)));
+        let kernel = self.kernel.as_ref().is_none_or(|kernel| {
+            image.kernels.iter().flatten().any(|own| {
+                kernel.is_match(&own.name)
+                    || cubin::demangle(own.name.as_bytes()).is_some_and(|name| kernel.is_match(&name))
+            })
+        });
+        arch && kernel && self.kind.is_none_or(|kind| kind == image.kind)
+    }
+}
+
+fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
+    let mut written: Result<(), Failure> = Ok(());
+    for job in jobs {
+        let mut take = |_: Wanted, bytes: Result<&[u8], ExtractError>| {
+            written = match bytes {
+                Ok(bytes) => io::stdout().write_all(bytes).map_err(Failure::from),
+                Err(error) => Err(Failure::new(error.to_string())),
+            };
+        };
+        extract(job.artefact, job.member, job.occurrence, &job.wanted, args.raw, &Limits::default(), &mut take)
+            .map_err(|error| Failure::new(error.to_string()))?;
+    }
+    written.map(|()| false)
+}
+
+/// Writes every image and an index; returns whether one could not be written.
+fn to_folder(jobs: &[Job<'_>], folder: &Path, args: &ExtractArgs) -> Result<bool, Failure> {
+    let make = |path: &Path| {
+        fs::create_dir_all(path).map_err(|error| Failure::new(format!("`{}` cannot be made: {error}", path.display())))
+    };
+    make(folder)?;
+    let mut names = Names::default();
+    let mut index: Vec<Value> = Vec::new();
+    let mut failed = false;
+    for job in jobs {
+        let own = names.unique(&job.member.path);
+        make(&folder.join(&own))?;
+        let mut take = |wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
+            let Some((module, image)) = look_up(job.member, wanted) else { return };
+            let file = format!("{own}/{}", file_name(wanted, image, args.raw));
+            let place = Place {
+                path: [&job.artefact.path, &job.member.path, module.object.as_deref().unwrap_or_default()],
+                section: module.section.as_deref(),
+                offset: Some(module.offset),
+                image: Some(wanted.image),
+            };
+            let result = bytes
+                .map_err(|error| error.to_string())
+                .and_then(|bytes| write(&folder.join(&file), bytes, args.force).map(|()| bytes.len()));
+            match result {
+                Ok(length) => index.push(json!({ "file": file, "place": place.to_string(), "kind": image.kind.name(),
+                    "arch": image.arch_name(), "bytes": length, "raw": args.raw })),
+                Err(error) => {
+                    failed = true;
+                    output::complain(&format!("`{place}`: {error}"), None);
+                }
+            }
+        };
+        let done =
+            extract(job.artefact, job.member, job.occurrence, &job.wanted, args.raw, &Limits::default(), &mut take);
+        if let Err(error) = done {
+            failed = true;
+            output::complain(&format!("`{}`: {error}", job.member.path), None);
+        }
+    }
+    let number = index.len();
+    let text = format!("{:#}\n", json!({ "schema": 1, "images": index }));
+    if let Err(error) = write(&folder.join("index.json"), text.as_bytes(), args.force) {
+        failed = true;
+        output::complain(&format!("`index.json`: {error}"), None);
+    }
+    writeln!(io::stdout(), "{number} images in `{}`, listed in `index.json`", folder.display())?;
+    Ok(failed)
+}
+
+fn look_up(member: &Member, wanted: Wanted) -> Option<(&fatscan::Module, &Image)> {
+    let module = member.modules.get(wanted.module)?;
+    Some((module, module.images.get(wanted.image)?))
+}
+
+/// `0012.3.sm_90a.cubin`: module, image, architecture.
+fn file_name(wanted: Wanted, image: &Image, raw: bool) -> String {
+    let ending = match image.kind {
+        CodeKind::Sass => "cubin",
+        CodeKind::Ptx => "ptx",
+        CodeKind::LtoIr => "ltoir",
+        CodeKind::TileIr => "tilebc",
+        CodeKind::Other => "bin",
+    };
+    let codec = match (raw, image.compression.name()) {
+        (true, codec) if codec != "none" => format!(".{codec}"),
+        _ => String::new(),
+    };
+    let arch = image.arch_name().map(|arch| format!(".{arch}")).unwrap_or_default();
+    format!("{:04}.{}{arch}.{ending}{codec}", wanted.module, wanted.image)
+}
+
+/// A new file, unless an old one may be written over.
+fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), String> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    if force {
+        options.create(true).truncate(true);
+    } else {
+        options.create_new(true);
+    }
+    let result = options.open(path).and_then(|mut file| file.write_all(bytes));
+    result.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => "the file exists; --force writes over it".to_owned(),
+        _ => error.to_string(),
+    })
+}
+
+/// Names of folders for members, safe and each for one member only.
+#[derive(Default)]
+struct Names {
+    taken: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// A single name made of a path: whatever the path says, it leads nowhere else.
+    fn unique(&mut self, path: &str) -> String {
+        let safe: String = path
+            .chars()
+            .map(
+                |character| {
+                    if character.is_ascii_alphanumeric() || "._-+".contains(character) { character } else { '_' }
+                },
+            )
+            .collect();
+        let start = safe.len().saturating_sub(NAME);
+        let name = safe.get(start..).unwrap_or_default().trim_start_matches('.');
+        let name = if name.is_empty() { "_" } else { name };
+        // systems that do not tell upper from lower case must not see one name twice
+        let taken = self.taken.entry(name.to_ascii_lowercase()).or_default();
+        *taken = taken.saturating_add(1);
+        if *taken == 1 { name.to_owned() } else { format!("{name}~{taken}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn names_lead_nowhere_else_and_stand_apart() {
+        let mut names = Names::default();
+        for path in ["../../etc/passwd", "/etc/passwd", "", "..", "a/b", "a_b", "A_b", &"x".repeat(32_000)] {
+            let name = names.unique(path);
+            assert!(!name.contains(['/', '\\']) && !name.starts_with('.') && !name.is_empty(), "{name}");
+            assert!(name.len() <= NAME + 8, "{name}");
+            assert_eq!(PathBuf::from(&name).components().count(), 1, "{name}");
+        }
+        assert_eq!(Names::default().unique("torch/lib/libtorch_cuda.so"), "torch_lib_libtorch_cuda.so");
+        let mut names = Names::default();
+        let all: Vec<String> = ["a/b", "a_b", "A_b"].iter().map(|path| names.unique(path)).collect();
+        assert_eq!(all, ["a_b", "a_b~2", "A_b~3"]);
+    }
+}

@@ -1,0 +1,226 @@
+//! `fatscan size`, and sizes as people write them.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anstyle::Style;
+use fatscan::{Artefact, Column, KernelSize, Member, Report, Size, artefact_sizes, kernel_sizes, member_sizes};
+use serde_json::{Value, json};
+
+use crate::args::{PlainFormat, SizeArgs, SizeBy};
+use crate::failure::Failure;
+use crate::render::kernels::label;
+use crate::terminal::{bytes, count, printable};
+use crate::{list, output};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+pub(crate) fn run(args: &SizeArgs) -> Result<ExitCode, Failure> {
+    let budget = match &args.budget {
+        Some(text) => Some(parse(text).ok_or_else(|| {
+            Failure::with_hint(format!("--budget: `{text}` is no size"), "write it like 500MB, 1.5GB or 300MiB")
+        })?),
+        None => None,
+    };
+    let depth = if args.by == SizeBy::Kernel { list::Depth::Kernels } else { list::Depth::Headers };
+    let report = list::scan(&args.paths, &args.common, depth)?;
+    match args.format {
+        PlainFormat::Table => table(&report, args, budget)?,
+        PlainFormat::Json => document(&report, args)?,
+    }
+    output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != fatscan::Level::Note));
+    let over = budget.is_some_and(|budget| report.artefacts.iter().any(|artefact| artefact.size > budget));
+    let code = list::exit_code(&report);
+    Ok(if over && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code })
+}
+
+fn table(report: &Report, args: &SizeArgs, budget: Option<u64>) -> io::Result<()> {
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    for (index, artefact) in report.artefacts.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        let over = budget.filter(|budget| artefact.size > *budget);
+        let over = over.map(|budget| format!(", over the budget of {}", bytes(budget))).unwrap_or_default();
+        let path = printable(&artefact.path);
+        writeln!(out, "{BOLD}{path}{BOLD:#}  {}, {}{over}", artefact.kind.name(), bytes(artefact.size))?;
+        match args.by {
+            SizeBy::Arch => by_arch(&mut out, artefact)?,
+            SizeBy::Member => by_member(&mut out, artefact)?,
+            SizeBy::Module => by_module(&mut out, artefact, args.top)?,
+            SizeBy::Kernel => by_kernel(&mut out, artefact, args.top)?,
+        }
+    }
+    out.flush()
+}
+
+fn head(out: &mut impl Write, first: &str) -> io::Result<()> {
+    writeln!(out, "  {BOLD}{first:<26}{:>8}{:>12}{:>12}{:>14}{BOLD:#}", "images", "in file", "unpacked", "in archive")
+}
+
+fn row(out: &mut impl Write, name: &str, size: &Size) -> io::Result<()> {
+    let (stored, unpacked, packed) = (bytes(size.stored), bytes(size.unpacked), bytes(size.packed));
+    writeln!(out, "  {name:<26}{:>8}{stored:>12}{unpacked:>12}{packed:>14}", size.images)
+}
+
+/// What each architecture costs is what the artefact would save without it.
+fn by_arch(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
+    let sizes = artefact_sizes(artefact);
+    if sizes.is_empty() {
+        return writeln!(out, "  no device code");
+    }
+    head(out, "architecture")?;
+    let mut total = Size::default();
+    for (column, size) in &sizes {
+        row(out, &label(*column), size)?;
+        total.images = total.images.saturating_add(size.images);
+        total.stored = total.stored.saturating_add(size.stored);
+        total.unpacked = total.unpacked.saturating_add(size.unpacked);
+        total.packed = total.packed.saturating_add(size.packed);
+    }
+    row(out, "all device code", &total)?;
+    writeln!(out, "  {DIM}in archive: estimated; about what the artefact would save without that code{DIM:#}")
+}
+
+fn by_member(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
+    for member in &artefact.members {
+        let sizes = member_sizes(member);
+        let packed = member.packed.map(|packed| format!(", {} in the archive", bytes(packed))).unwrap_or_default();
+        writeln!(out, "\n  {BOLD}{}{BOLD:#}  {}{packed}", printable(&member.path), bytes(member.size))?;
+        head(out, "")?;
+        for (column, size) in &sizes.by_arch {
+            row(out, &label(*column), size)?;
+        }
+        row(out, "all device code", &sizes.code)?;
+        writeln!(out, "  {:<26}{:>8}{:>12}", "host code and the rest", "", bytes(sizes.host))?;
+    }
+    Ok(())
+}
+
+fn by_module(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Result<()> {
+    for member in &artefact.members {
+        writeln!(out, "\n  {BOLD}{}{BOLD:#}", printable(&member.path))?;
+        let mut modules: Vec<(u64, usize)> = member
+            .modules
+            .iter()
+            .enumerate()
+            .map(|(index, module)| {
+                (module.images.iter().map(|image| image.stored_bytes).fold(0, u64::saturating_add), index)
+            })
+            .collect();
+        modules.sort_by_key(|(stored, index)| (core::cmp::Reverse(*stored), *index));
+        for (stored, index) in modules.iter().take(top) {
+            let Some(module) = member.modules.get(*index) else { continue };
+            let archs: Vec<String> = module.images.iter().filter_map(fatscan::Image::arch_name).collect();
+            let section = module.section.as_deref().map(printable).unwrap_or_default();
+            writeln!(
+                out,
+                "  {:>12}  module {index} {section}@{:#x}: {}",
+                bytes(*stored),
+                module.offset,
+                archs.join(" ")
+            )?;
+        }
+        rest(out, modules.len().saturating_sub(top), "module", "modules")?;
+    }
+    Ok(())
+}
+
+fn by_kernel(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Result<()> {
+    for member in &artefact.members {
+        let kernels = kernel_sizes(member);
+        let sum = |of: fn(&KernelSize) -> u64| kernels.iter().map(of).fold(0, u64::saturating_add);
+        let (code, again) = (sum(|kernel| kernel.code_bytes), sum(|kernel| kernel.duplicated));
+        writeln!(
+            out,
+            "\n  {BOLD}{}{BOLD:#}  {} of machine code, {} of it copies of a kernel in other modules",
+            printable(&member.path),
+            bytes(code),
+            bytes(again)
+        )?;
+        for kernel in kernels.iter().take(top) {
+            let copies = if kernel.modules > 1 {
+                format!(" in {} modules, {} again", kernel.modules, bytes(kernel.duplicated))
+            } else {
+                String::new()
+            };
+            let name = cubin::demangle(kernel.name.as_bytes()).unwrap_or_else(|| kernel.name.to_string());
+            writeln!(out, "  {:>12}  {}{DIM}{copies}{DIM:#}", bytes(kernel.code_bytes), printable(&name))?;
+        }
+        rest(out, kernels.len().saturating_sub(top), "kernel", "kernels")?;
+    }
+    Ok(())
+}
+
+fn rest(out: &mut impl Write, number: usize, one: &str, many: &str) -> io::Result<()> {
+    if number > 0 {
+        writeln!(out, "  {:>12}  and {} (--top N)", "", count(number, one, many))?;
+    }
+    Ok(())
+}
+
+fn value(column: &Column, size: &Size) -> Value {
+    let prefix = crate::render::kernels::arch_name(*column);
+    json!({ "kind": column.kind.name(), "arch": prefix, "relocatable": column.relocatable, "images": size.images,
+        "stored_bytes": size.stored, "unpacked_bytes": size.unpacked, "archive_bytes_estimate": size.packed })
+}
+
+fn document(report: &Report, args: &SizeArgs) -> io::Result<()> {
+    let member = |member: &Member| {
+        let sizes = member_sizes(member);
+        let code: Vec<Value> = sizes.by_arch.iter().map(|(column, size)| value(column, size)).collect();
+        let kernels: Vec<Value> = if args.by == SizeBy::Kernel {
+            kernel_sizes(member)
+                .iter()
+                .map(|kernel| {
+                    json!({ "name": &*kernel.name, "code_bytes": kernel.code_bytes, "modules": kernel.modules,
+                        "duplicated_bytes": kernel.duplicated })
+                })
+                .collect()
+        } else {
+            Vec::new()
+        };
+        json!({ "path": member.path, "size": member.size, "archive_bytes": member.packed, "host_bytes": sizes.host,
+            "code": code, "kernels": kernels })
+    };
+    let artefacts: Vec<Value> = report
+        .artefacts
+        .iter()
+        .map(|artefact| {
+            let code: Vec<Value> = artefact_sizes(artefact).iter().map(|(column, size)| value(column, size)).collect();
+            let members: Vec<Value> = artefact.members.iter().map(member).collect();
+            json!({ "path": artefact.path, "size": artefact.size, "code": code, "members": members })
+        })
+        .collect();
+    let document = json!({ "schema": 1, "tool": { "name": "fatscan", "version": env!("CARGO_PKG_VERSION") },
+        "artefacts": artefacts, "diagnostics": report.diagnostics });
+    let mut out = BufWriter::new(io::stdout().lock());
+    serde_json::to_writer(&mut out, &document)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// `500MB`, `1.5 GB`, `300MiB`, `1000`: at most three digits behind the point.
+pub(crate) fn parse(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1_000,
+        "m" | "mb" => 1_000_000,
+        "g" | "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.len() > 3 {
+        return None;
+    }
+    let thousandths: u64 = format!("{fraction:0<3}").parse().ok()?;
+    let whole: u64 = whole.parse().ok()?;
+    whole.checked_mul(1000)?.checked_add(thousandths)?.checked_mul(unit)?.checked_div(1000)
+}

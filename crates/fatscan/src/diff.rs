@@ -1,0 +1,244 @@
+//! What changed between two artefacts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use gpu_arch::catalogue::architectures;
+use gpu_arch::rules::{Device, Verdict};
+use gpu_arch::{Capability, DriverVersion};
+
+use crate::json;
+use crate::judge::{ArtefactJudgement, Policy, judge};
+use crate::model::{Artefact, Linkage, Member, Report};
+
+/// One of the two sides: the contract's view, and the model where the side was scanned and not read from a report.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The view.
+    pub artefact: json::Artefact,
+    /// The model.
+    pub model: Option<Artefact>,
+}
+
+/// What changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// Files, by path, that came, went or changed.
+    pub members: Vec<MemberDiff>,
+    /// Verdicts that changed, by capability; empty if a side is a report, which lacks the modules.
+    pub verdicts: Vec<VerdictDiff>,
+    /// Whether verdicts could be compared.
+    pub judged: bool,
+    /// Bytes of both artefacts.
+    pub size: (u64, u64),
+}
+
+impl Diff {
+    /// Whether nothing that is compared changed. Sizes alone are no change.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty() && self.verdicts.is_empty()
+    }
+}
+
+/// A file that came, went or changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberDiff {
+    /// Path, of the new side where it is there. The hash that repaired wheels put into names is `*`.
+    pub path: String,
+    /// On the old side, on the new side.
+    pub present: (bool, bool),
+    /// Bytes of the file.
+    pub size: (u64, u64),
+    /// Code that came, went or is there in another number, by kind, architecture and linkage.
+    pub code: Vec<CodeDiff>,
+    /// Kernels that came and went, where both sides were read for kernels.
+    pub kernels: Option<KernelDiff>,
+}
+
+/// Kernels by demangled name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelDiff {
+    /// On the new side only.
+    pub came: Vec<Arc<str>>,
+    /// On the old side only.
+    pub went: Vec<Arc<str>>,
+}
+
+/// One kind of code for one architecture.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CodeDiff {
+    /// `sass`, `ptx`, ...
+    pub kind: String,
+    /// `sm_90a`, `compute_90`, ...
+    pub arch: String,
+    /// Input of a device link.
+    pub relocatable: bool,
+    /// Images before and after.
+    pub count: (u64, u64),
+    /// Bytes in the file before and after.
+    pub stored: (u64, u64),
+    /// PTX ISA versions before and after.
+    pub isa: (BTreeSet<String>, BTreeSet<String>),
+    /// Compressions before and after.
+    pub compression: (BTreeSet<String>, BTreeSet<String>),
+}
+
+/// A verdict that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerdictDiff {
+    /// The devices.
+    pub capability: Capability,
+    /// Before and after.
+    pub verdict: (Verdict, Verdict),
+    /// The oldest driver before and after, where one is asked for.
+    pub needs_driver: (Option<DriverVersion>, Option<DriverVersion>),
+}
+
+/// Compares two sides.
+#[must_use]
+pub fn diff(old: &Side, new: &Side) -> Diff {
+    let mut paths: BTreeMap<String, (Option<usize>, Option<usize>)> = BTreeMap::new();
+    for (index, member) in old.artefact.members.iter().enumerate() {
+        paths.entry(stable(&member.path)).or_default().0 = Some(index);
+    }
+    for (index, member) in new.artefact.members.iter().enumerate() {
+        paths.entry(stable(&member.path)).or_default().1 = Some(index);
+    }
+    let members = paths.into_iter().filter_map(|(path, (before, after))| {
+        let views = (
+            before.and_then(|index| old.artefact.members.get(index)),
+            after.and_then(|index| new.artefact.members.get(index)),
+        );
+        let models = (model(old, before), model(new, after));
+        let found = member(path, views, models);
+        let changed = found.present.0 != found.present.1
+            || !found.code.is_empty()
+            || found.kernels.as_ref().is_some_and(|kernels| !kernels.came.is_empty() || !kernels.went.is_empty());
+        changed.then_some(found)
+    });
+    let members = members.collect();
+    let verdicts = old.model.as_ref().zip(new.model.as_ref()).map(|(old, new)| verdicts(old, new));
+    Diff {
+        members,
+        judged: verdicts.is_some(),
+        verdicts: verdicts.unwrap_or_default(),
+        size: (old.artefact.size, new.artefact.size),
+    }
+}
+
+fn model(side: &Side, index: Option<usize>) -> Option<&Member> {
+    side.model.as_ref()?.members.get(index?)
+}
+
+/// A path without the hash that tools put into the names of vendored libraries (`libnvjpeg.4a0b5c81.so.13`).
+fn stable(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(at) = rest.find(['.', '-']) {
+        let (before, after) = rest.split_at_checked(at.saturating_add(1)).unwrap_or((rest, ""));
+        out.push_str(before);
+        let hash = after.get(..8).filter(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let ends = after.get(8..9).is_none_or(|next| matches!(next, "." | "-"));
+        rest = match hash {
+            Some(_) if ends => {
+                out.push('*');
+                after.get(8..).unwrap_or_default()
+            }
+            _ => after,
+        };
+    }
+    out.push_str(rest);
+    out
+}
+
+type Pair<T> = (Option<T>, Option<T>);
+
+fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> MemberDiff {
+    let mut code: BTreeMap<(String, String, bool), CodeDiff> = BTreeMap::new();
+    let mut note = |view: Option<&json::Member>, is_new: bool| {
+        for row in view.iter().flat_map(|member| &member.code) {
+            let arch = row.arch.clone().unwrap_or_else(|| row.kind.clone());
+            let relocatable = row.linkage == Linkage::Relocatable.name();
+            let key = (row.kind.clone(), arch.clone(), relocatable);
+            let own = code.entry(key).or_insert_with(|| CodeDiff {
+                kind: row.kind.clone(),
+                arch,
+                relocatable,
+                count: (0, 0),
+                stored: (0, 0),
+                isa: Default::default(),
+                compression: Default::default(),
+            });
+            let (count, stored, isa, compression) = if is_new {
+                (&mut own.count.1, &mut own.stored.1, &mut own.isa.1, &mut own.compression.1)
+            } else {
+                (&mut own.count.0, &mut own.stored.0, &mut own.isa.0, &mut own.compression.0)
+            };
+            *count = count.saturating_add(row.count);
+            *stored = stored.saturating_add(row.stored_bytes);
+            isa.extend(row.isa.clone());
+            compression.extend(row.compression.keys().cloned());
+        }
+    };
+    note(views.0, false);
+    note(views.1, true);
+    let changed =
+        |own: &CodeDiff| own.count.0 != own.count.1 || own.isa.0 != own.isa.1 || own.compression.0 != own.compression.1;
+    let kernels = models.0.zip(models.1).map(|(old, new)| {
+        let (old, new) = (names(old), names(new));
+        KernelDiff { came: new.difference(&old).cloned().collect(), went: old.difference(&new).cloned().collect() }
+    });
+    let size = |view: Option<&json::Member>| view.map_or(0, |member| member.size);
+    MemberDiff {
+        path,
+        present: (views.0.is_some(), views.1.is_some()),
+        size: (size(views.0), size(views.1)),
+        code: code.into_values().filter(changed).collect(),
+        kernels,
+    }
+}
+
+fn names(member: &Member) -> BTreeSet<Arc<str>> {
+    let images = member.modules.iter().flat_map(|module| &module.images);
+    let kernels = images.flat_map(|image| image.kernels.iter().flatten());
+    let distinct: BTreeSet<&Arc<str>> = kernels.map(|kernel| &kernel.name).collect();
+    // the symbols of anonymous namespaces hold a hash of the source file, which differs from build to build
+    let plain = |name: &Arc<str>| cubin::demangle(name.as_bytes()).map_or_else(|| Arc::clone(name), Into::into);
+    distinct.into_iter().map(plain).collect()
+}
+
+/// Verdicts for a device of every known capability, each with a driver that is new enough.
+fn verdicts(old: &Artefact, new: &Artefact) -> Vec<VerdictDiff> {
+    let devices: Vec<Device> = architectures().iter().map(|row| Device::of(row.capability)).collect();
+    let judged = |artefact: &Artefact| -> Option<ArtefactJudgement> {
+        let report = Report { artefacts: vec![artefact.clone()], diagnostics: Vec::new() };
+        judge(&report, &devices, &Policy::default()).artefacts.pop()
+    };
+    let (Some(old), Some(new)) = (judged(old), judged(new)) else { return Vec::new() };
+    let pairs = devices.iter().zip(old.verdicts.iter().zip(&new.verdicts));
+    let changed = pairs.filter(|(_, (old, new))| {
+        old.verdict.verdict != new.verdict.verdict || old.verdict.needs_driver != new.verdict.needs_driver
+    });
+    changed
+        .map(|(device, (old, new))| VerdictDiff {
+            capability: device.capability,
+            verdict: (old.verdict.verdict, new.verdict.verdict),
+            needs_driver: (old.verdict.needs_driver, new.verdict.needs_driver),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stable;
+
+    #[test]
+    fn hashes_of_vendored_names_are_taken_out() {
+        assert_eq!(stable("a.libs/libnvjpeg.4a0b5c81.so.13"), "a.libs/libnvjpeg.*.so.13");
+        assert_eq!(stable("a.libs/libfaiss-aa62252d.so"), "a.libs/libfaiss-*.so");
+        assert_eq!(stable("libtorch_cuda.so"), "libtorch_cuda.so");
+        assert_eq!(stable("x-deadbeef"), "x-*");
+        assert_eq!(stable("lib.abcdefabc.so"), "lib.abcdefabc.so");
+    }
+}

@@ -1,0 +1,283 @@
+//! What is done with bytes of any kind: one function for each public reader, and what must hold of its answer. They are
+//! called by `tests/fuzz.rs` with seeded mutations and by the targets in `fuzz/` with whatever libFuzzer finds.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::missing_panics_doc,
+    dead_code,
+    unreachable_pub,
+    reason = "a panic here is a finding"
+)]
+
+use cubin::{Cubin, Functions, Head, PrefixOutcome, Provenance, PtxHead, SymbolPrefix, TileIrHead};
+use fatscan::check::{Baseline, Config, Glob};
+use fatscan::{Limits, Options, scan_bytes, scan_stream};
+use fatscan_containers::{ArchiveWalk, ByteStream, Format, Inflater, Layout, SNIFF_SIZE, SliceStream, Zip};
+use gpu_arch::{Arch, Capability, CudaVersion, DriverVersion, Isa, Target, spelling};
+
+/// A function that takes any bytes.
+pub type Body = fn(&[u8]);
+
+/// All of them, by the names of the targets.
+pub const BODIES: &[(&str, Body)] = &[
+    ("fatbin", fatbin_container),
+    ("cubin", cubin_payload),
+    ("symbol_prefix", symbol_prefix),
+    ("ptx", ptx_text),
+    ("layout", layout),
+    ("sections", sections),
+    ("zip", zip),
+    ("archive", archive),
+    ("inflate", inflate),
+    ("scan", scan),
+    ("scan_verify", scan_verify),
+    ("scan_stream", scan_as_stream),
+    ("spelling", spellings),
+    ("config", config),
+];
+
+/// What a payload may unpack to.
+const UNPACKED: u64 = 1 << 20;
+
+fn limits() -> Limits {
+    Limits { payload_bytes: UNPACKED, member_bytes: 64 << 20, ..Limits::default() }
+}
+
+/// Containers, their entries, the parts of these, and what they unpack to.
+pub fn fatbin_container(data: &[u8]) {
+    let mut unpacked = Vec::new();
+    for container in fatbin::find(data) {
+        assert!(container.offset() + container.len() <= data.len());
+        let mut last = None;
+        for item in container.entries() {
+            let Ok((offset, entry)) = item else { continue };
+            assert!(last.is_none_or(|last| last < offset), "entries go forward");
+            last = Some(offset);
+            let _ = (entry.identifier(), entry.options(), entry.compat());
+            if let Ok(payload) = entry.payload() {
+                assert!(payload.len() <= data.len());
+            }
+            let decoded = fatbin::decode(&entry, UNPACKED, &mut unpacked).is_ok();
+            assert!(!decoded || unpacked.len() as u64 <= UNPACKED);
+            for member in entry.members().flatten() {
+                let _ = (member.identifier(), member.options(), member.compat());
+                let _ = member.bytes(&unpacked).map(<[u8]>::len);
+            }
+            let mut start = Vec::new();
+            let _ = fatbin::decode_prefix(&entry, 100, UNPACKED, &mut start);
+        }
+    }
+    let _ = (fatbin::Fatbin::parse(data), fatbin::EntryHeader::parse(data), fatbin::Wrapper::parse(data));
+}
+
+/// A cubin: head, sections, functions with their resources, provenance, names.
+pub fn cubin_payload(data: &[u8]) {
+    let _ = (Head::parse(data), Cubin::parse(data).map(|cubin| cubin.is_executable()), Cubin::kernels(data));
+    if let Ok(functions) = Functions::parse(data) {
+        let index = functions.resources();
+        let _ = (index.module(), index.is_relocatable());
+        for function in functions.all() {
+            let _ = (index.of(function), functions.section_size(function));
+            if let Some(name) = cubin::demangle(function.name) {
+                assert!(name.len() <= cubin::DEMANGLE_OUTPUT_LIMIT);
+            }
+        }
+    }
+    let _ = Provenance::parse(data);
+    let _ = (TileIrHead::parse(data), cubin::accelerator_target(data), cubin::Attributes::new(data).count());
+    let _ = cubin::demangle(data);
+}
+
+/// The first bytes of a cubin: more is asked for only where that is more, and in the end there is an answer.
+pub fn symbol_prefix(data: &[u8]) {
+    let mut length = data.len().min(64);
+    for _ in 0..64 {
+        match SymbolPrefix::parse(&data[..length]) {
+            PrefixOutcome::NeedMore(more) => {
+                assert!(more > length, "{length} bytes are there and {more} are wanted");
+                if length == data.len() {
+                    return;
+                }
+                length = more.min(data.len());
+            }
+            PrefixOutcome::Complete(functions) => {
+                let PrefixOutcome::Complete(whole) = SymbolPrefix::parse(data) else {
+                    panic!("complete with {length} bytes and not with {}", data.len());
+                };
+                assert_eq!(functions, whole, "more bytes tell the same");
+                return;
+            }
+            _ => return,
+        }
+    }
+    panic!("it asks again and again");
+}
+
+/// PTX text.
+pub fn ptx_text(data: &[u8]) {
+    let _ = (PtxHead::parse(data), PtxHead::find(data), PtxHead::begins(data));
+    let names = cubin::ptx_kernels(data);
+    assert_eq!(names.len(), cubin::ptx_kernel_details(data).len());
+    assert!(names.iter().all(|name| !name.is_empty()));
+}
+
+const FORMATS: [Format; 4] = [Format::Elf, Format::Pe, Format::Coff, Format::MachO];
+
+/// Kinds of files, and the tables of host files, whatever the first bytes say.
+pub fn layout(data: &[u8]) {
+    let _ = Format::sniff(&data[..data.len().min(SNIFF_SIZE)]);
+    let _ = fatscan_containers::universal(data);
+    for format in FORMATS {
+        let _ = fatscan_containers::announced(format, &data[..data.len().min(SNIFF_SIZE)]);
+        let Some(layout) = Layout::read(format, data) else { continue };
+        assert!(layout.sections.is_sorted_by_key(|section| section.offset));
+        let places: Vec<u64> = (0..data.len() as u64).step_by(97).collect();
+        for place in fatscan_containers::needed(format, data, &layout, &places) {
+            assert!(places.contains(&place));
+        }
+        for place in &places {
+            if let Some(section) = layout.section_at(*place) {
+                assert!(section.offset <= *place && place - section.offset < section.size);
+            }
+            let _ = layout.offset_of(*place);
+        }
+    }
+}
+
+/// The section table of an ELF file as two libraries read it.
+pub fn sections(data: &[u8]) {
+    let Some(layout) = Layout::read(Format::Elf, data).filter(|layout| layout.named && !layout.damaged) else { return };
+    let Ok(elf) = goblin::elf::Elf::parse(data) else { return };
+    let empty = [goblin::elf::section_header::SHT_NOBITS, goblin::elf::section_header::SHT_NULL];
+    let used = elf.section_headers.iter().filter(|row| !empty.contains(&row.sh_type) && row.sh_size > 0);
+    let mut theirs: Vec<(u64, u64)> = used.map(|row| (row.sh_offset, row.sh_size)).collect();
+    let used = layout.sections.iter().filter(|section| section.size > 0);
+    let mut own: Vec<(u64, u64)> = used.map(|section| (section.offset, section.size)).collect();
+    theirs.sort_unstable();
+    own.sort_unstable();
+    assert_eq!(own, theirs);
+}
+
+/// Directories of zip archives.
+pub fn zip(data: &[u8]) {
+    let zip = Zip::list(data, 100);
+    assert!(zip.members.len() <= 100);
+    for member in &zip.members {
+        assert!(member.data.is_none_or(|stored| stored.len() <= data.len()));
+    }
+    let _ = Zip::ends_as_one(data);
+}
+
+/// Static libraries.
+pub fn archive(data: &[u8]) {
+    let mut stream = SliceStream::new(data);
+    let mut walk = ArchiveWalk::new();
+    let mut last = 0;
+    while let Some(Ok(member)) = walk.next(&mut stream) {
+        assert!(member.offset > last, "members go forward");
+        last = member.offset;
+    }
+    assert!(stream.position() <= data.len() as u64);
+}
+
+/// A deflate stream, read forward, watched, and read again.
+pub fn inflate(data: &[u8]) {
+    let mut stream = Inflater::new(data, UNPACKED, Some(0), false);
+    stream.watch(10, 100);
+    let mut first = Vec::new();
+    while stream.fill(1) {
+        first.extend_from_slice(stream.window());
+        let count = stream.window().len() as u64;
+        assert_eq!(stream.skip(count), count);
+        assert_eq!(stream.position(), first.len() as u64);
+    }
+    assert!(first.len() as u64 <= UNPACKED + (1 << 20), "{} bytes", first.len());
+    for (start, bytes) in stream.watched() {
+        let start = usize::try_from(start).unwrap();
+        assert_eq!(bytes, &first[start..start + bytes.len()]);
+    }
+    let middle = first.len() / 2;
+    stream.rewind(middle as u64);
+    if stream.fill(1) {
+        assert_eq!(stream.window().first(), first.get(middle));
+    }
+}
+
+/// A scan of a file.
+pub fn scan(data: &[u8]) {
+    let options = Options { entry_functions: true, limits: limits(), ..Options::default() };
+    let (member, diagnostics) = scan_bytes("x", data, &options);
+    if let Some(member) = member {
+        assert_eq!(member.size, data.len() as u64);
+        for module in &member.modules {
+            assert!(module.offset <= data.len() as u64);
+        }
+    }
+    assert!(diagnostics.len() <= options.limits.diagnostics + 1);
+}
+
+/// A scan that decodes every payload, and lists the same.
+pub fn scan_verify(data: &[u8]) {
+    let list = |verify| {
+        let options = Options { verify, limits: limits(), ..Options::default() };
+        let (member, _) = scan_bytes("x", data, &options);
+        let modules = member.map(|member| member.modules).unwrap_or_default();
+        modules.iter().map(|module| (module.offset, module.images.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(list(false), list(true));
+}
+
+/// A slice and a stream of the same bytes give the same.
+pub fn scan_as_stream(data: &[u8]) {
+    let options = Options { limits: limits(), ..Options::default() };
+    let packed = testkit::compress::deflate(data);
+    let mut stream = Inflater::new(&packed, data.len() as u64, None, true);
+    assert_eq!(scan_bytes("x", data, &options), scan_stream("x", &mut stream, &options));
+}
+
+/// Every text that names an architecture, a GPU or a version.
+pub fn spellings(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Ok(targets) = spelling::code(&text) {
+        assert!(!targets.is_empty());
+        for target in targets {
+            assert!(target.arch().is_known(), "{target}");
+            let written = target.to_string();
+            let again = spelling::code(&written).unwrap();
+            assert_eq!(again, [target], "{written}");
+        }
+    }
+    match spelling::devices(&text) {
+        Ok(devices) => assert!(!devices.is_empty()),
+        Err(error) => assert!(!error.to_string().is_empty() && error.offset <= text.len()),
+    }
+    macro_rules! round {
+        ($($kind:ty),*) => {$(
+            if let Ok(value) = text.parse::<$kind>() {
+                assert_eq!(value.to_string().parse::<$kind>(), Ok(value));
+            }
+        )*};
+    }
+    round!(Arch, Capability, CudaVersion, DriverVersion, Isa, Target);
+    let _ = gpu_arch::catalogue::recognise_error(&text);
+    let _ = gpu_arch::catalogue::product(&text);
+}
+
+/// Configurations, baselines, patterns.
+pub fn config(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Err(error) = Config::parse(&text) {
+        assert!(!error.to_string().is_empty());
+    }
+    if let Err(error) = Baseline::parse(&text) {
+        assert!(!error.to_string().is_empty());
+    }
+    if let Some((pattern, path)) = text.split_once('\n').filter(|(pattern, _)| pattern.len() < 1000) {
+        let path = path.get(..path.len().min(1000)).unwrap_or_default();
+        let _ = Glob::new(pattern).matches(path);
+    }
+}
