@@ -1,6 +1,6 @@
 //! `fatscan diff`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use fatscan::diff::{CodeDiff, Diff, MemberDiff, Side, diff};
-use fatscan::{KernelDepth, Level, Options, json, package, scan_paths, with_threads};
+use fatscan::{ArtefactKind, KernelDepth, Level, Options, json, scan_paths, with_threads};
 use gpu_arch::DriverVersion;
 use gpu_arch::rules::Verdict;
 use serde_json::{Value, json};
@@ -81,47 +81,77 @@ fn sides(path: &Path, args: &DiffArgs) -> Result<Vec<Side>, Failure> {
     Ok(report.artefacts.into_iter().map(side).collect())
 }
 
-/// Two of one each are compared; of several, those of the same package or name. What has no partner is compared with
-/// nothing.
+/// Two of one each are compared; of several, those of the same package or name, in their order. What has no partner is
+/// compared with nothing.
 fn matched(mut old: Vec<Side>, mut new: Vec<Side>) -> Vec<(Side, Side)> {
     if old.len() == 1 && new.len() == 1 {
         return old.pop().zip(new.pop()).into_iter().collect();
     }
-    let mut by_name: BTreeMap<String, (Option<Side>, Option<Side>)> = BTreeMap::new();
+    let mut by_name: BTreeMap<String, (VecDeque<Side>, VecDeque<Side>)> = BTreeMap::new();
     for side in old {
-        let name = name(&side);
-        by_name.entry(name).or_default().0 = Some(side);
+        by_name.entry(name(&side)).or_default().0.push_back(side);
     }
     for side in new {
-        let name = name(&side);
-        by_name.entry(name).or_default().1 = Some(side);
+        by_name.entry(name(&side)).or_default().1.push_back(side);
     }
     let nothing = |like: &Side| Side {
         artefact: json::Artefact { size: 0, members: Vec::new(), ..like.artefact.clone() },
-        model: None,
+        model: like.model.as_ref().map(|model| fatscan::Artefact { size: 0, members: Vec::new(), ..model.clone() }),
     };
-    by_name
-        .into_values()
-        .filter_map(|pair| match pair {
-            (Some(old), Some(new)) => Some((old, new)),
-            (Some(old), None) => Some((old.clone(), nothing(&old))),
-            (None, Some(new)) => Some((nothing(&new), new)),
-            (None, None) => None,
-        })
-        .collect()
+    let mut pairs = Vec::new();
+    for (old, mut new) in by_name.into_values() {
+        // wheels for several versions of Python have one name: the tags tell them apart
+        let mut rest = VecDeque::new();
+        for side in old {
+            match new.iter().position(|other| tags(other) == tags(&side)).and_then(|index| new.remove(index)) {
+                Some(other) => pairs.push((side, other)),
+                None => rest.push_back(side),
+            }
+        }
+        let mut old = rest;
+        loop {
+            pairs.push(match (old.pop_front(), new.pop_front()) {
+                (Some(old), Some(new)) => (old, new),
+                (Some(old), None) => {
+                    let nothing = nothing(&old);
+                    (old, nothing)
+                }
+                (None, Some(new)) => (nothing(&new), new),
+                (None, None) => break,
+            });
+        }
+    }
+    pairs
 }
 
+fn file(side: &Side) -> &str {
+    side.artefact.path.rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
+/// Name and version in the name of a wheel; a report holds no model, and its path tells the same.
+fn wheel(side: &Side) -> Option<(&str, &str)> {
+    let mut parts = file(side).strip_suffix(".whl")?.split('-');
+    Some((parts.next()?, parts.next()?))
+}
+
+/// The tags at the end of the name of a wheel: Python, ABI, platform.
+fn tags(side: &Side) -> Option<Vec<&str>> {
+    Some(file(side).strip_suffix(".whl")?.rsplit('-').take(3).collect())
+}
+
+/// By what artefacts of two sides are matched: the loose files of one directory are compared with those of the other.
 fn name(side: &Side) -> String {
-    let file = side.artefact.path.rsplit(['/', '\\']).next().unwrap_or_default();
-    side.model.as_ref().and_then(package).map_or_else(|| file.to_owned(), |(name, _)| name.to_owned())
+    if side.artefact.kind == ArtefactKind::Directory.name() {
+        return String::new();
+    }
+    wheel(side).map_or_else(|| file(side).to_owned(), |(name, _)| name.to_owned())
 }
 
 /// `torchvision 0.23.0`, or the name of the file.
 fn title(side: &Side) -> String {
-    let file = side.artefact.path.rsplit(['/', '\\']).next().unwrap_or_default();
-    match side.model.as_ref().and_then(package) {
+    match wheel(side) {
         Some((name, version)) => format!("{name} {version}"),
-        None => file.to_owned(),
+        None => file(side).to_owned(),
     }
 }
 
@@ -288,7 +318,7 @@ fn members(out: &mut impl Write, found: &Diff, args: &DiffArgs) -> io::Result<()
 
 fn names(out: &mut impl Write, names: &[Arc<str>], all: bool) -> io::Result<()> {
     for name in names.iter().filter(|_| all) {
-        let plain = cubin::demangle(name.as_bytes()).unwrap_or_else(|| name.to_string());
+        let plain = fatscan::demangle(name.as_bytes()).unwrap_or_else(|| name.to_string());
         writeln!(out, "      {}", printable(&plain))?;
     }
     Ok(())

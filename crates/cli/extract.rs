@@ -8,17 +8,20 @@ use std::process::ExitCode;
 
 use fatscan::check::Glob;
 use fatscan::extract::{ExtractError, Wanted, extract};
-use fatscan::{Artefact, CodeKind, Image, Level, Limits, Member, Place, Source};
+use fatscan::{Artefact, ArtefactKind, CodeKind, Image, Level, Limits, Member, Place, Source};
 use gpu_arch::{Arch, Target, spelling};
 use regex_lite::Regex;
 use serde_json::{Value, json};
 
 use crate::args::{ExtractArgs, KindArg};
 use crate::failure::Failure;
+use crate::terminal::count;
 use crate::{list, output};
 
 /// Longest part of a file name that comes from a name in the file.
 const NAME: usize = 100;
+/// Name of the file that lists the others.
+const INDEX: &str = "index.json";
 
 pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     let filter = Filter::new(args)?;
@@ -26,9 +29,9 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     let report = list::scan(&args.paths, &args.common, depth)?;
     let mut jobs = Vec::new();
     for artefact in &report.artefacts {
-        let mut occurrences: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut occurrences: BTreeMap<(&str, Option<u64>), usize> = BTreeMap::new();
         for member in &artefact.members {
-            let seen = occurrences.entry(&member.path).or_default();
+            let seen = occurrences.entry((&member.path, member.packed)).or_default();
             let wanted = filter.choose(member);
             if !wanted.is_empty() {
                 jobs.push(Job { artefact, member, occurrence: *seen, wanted });
@@ -121,7 +124,7 @@ impl Filter {
         let kernel = self.kernel.as_ref().is_none_or(|kernel| {
             image.kernels.iter().flatten().any(|own| {
                 kernel.is_match(&own.name)
-                    || cubin::demangle(own.name.as_bytes()).is_some_and(|name| kernel.is_match(&name))
+                    || fatscan::demangle(own.name.as_bytes()).is_some_and(|name| kernel.is_match(&name))
             })
         });
         arch && kernel && self.kind.is_none_or(|kind| kind == image.kind)
@@ -129,18 +132,21 @@ impl Filter {
 }
 
 fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
-    let mut written: Result<(), Failure> = Ok(());
+    let mut written: Result<bool, Failure> = Ok(false);
     for job in jobs {
         let mut take = |_: Wanted, bytes: Result<&[u8], ExtractError>| {
             written = match bytes {
-                Ok(bytes) => io::stdout().write_all(bytes).map_err(Failure::from),
-                Err(error) => Err(Failure::new(error.to_string())),
+                Ok(bytes) => io::stdout().write_all(bytes).map(|()| false).map_err(Failure::from),
+                Err(error) => {
+                    output::complain(&format!("`{}`: {error}", job.member.path), None);
+                    Ok(true)
+                }
             };
         };
         extract(job.artefact, job.member, job.occurrence, &job.wanted, args.raw, &Limits::default(), &mut take)
             .map_err(|error| Failure::new(error.to_string()))?;
     }
-    written.map(|()| false)
+    written
 }
 
 /// Writes every image and an index; returns whether one could not be written.
@@ -158,8 +164,9 @@ fn to_folder(jobs: &[Job<'_>], folder: &Path, args: &ExtractArgs) -> Result<bool
         let mut take = |wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
             let Some((module, image)) = look_up(job.member, wanted) else { return };
             let file = format!("{own}/{}", file_name(wanted, image, args.raw));
+            let below = if job.artefact.kind == ArtefactKind::File { "" } else { &job.member.path };
             let place = Place {
-                path: [&job.artefact.path, &job.member.path, module.object.as_deref().unwrap_or_default()],
+                path: [&job.artefact.path, below, module.object.as_deref().unwrap_or_default()],
                 section: module.section.as_deref(),
                 offset: Some(module.offset),
                 image: Some(wanted.image),
@@ -185,11 +192,11 @@ fn to_folder(jobs: &[Job<'_>], folder: &Path, args: &ExtractArgs) -> Result<bool
     }
     let number = index.len();
     let text = format!("{:#}\n", json!({ "schema": 1, "images": index }));
-    if let Err(error) = write(&folder.join("index.json"), text.as_bytes(), args.force) {
+    if let Err(error) = write(&folder.join(INDEX), text.as_bytes(), args.force) {
         failed = true;
-        output::complain(&format!("`index.json`: {error}"), None);
+        output::complain(&format!("`{INDEX}`: {error}"), None);
     }
-    writeln!(io::stdout(), "{number} images in `{}`, listed in `index.json`", folder.display())?;
+    writeln!(io::stdout(), "{} in `{}`, listed in `{INDEX}`", count(number, "image", "images"), folder.display())?;
     Ok(failed)
 }
 
@@ -232,9 +239,23 @@ fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), String> {
 }
 
 /// Names of folders for members, safe and each for one member only.
-#[derive(Default)]
 struct Names {
     taken: BTreeMap<String, usize>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { taken: BTreeMap::from([(INDEX.to_owned(), 1)]) }
+    }
+}
+
+/// Names that Windows keeps for devices, with any ending.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let numbered = |start: &str| stem.strip_prefix(start).is_some_and(|rest| matches!(rest.as_bytes(), [b'0'..=b'9']));
+    DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
 }
 
 impl Names {
@@ -249,12 +270,13 @@ impl Names {
             )
             .collect();
         let start = safe.len().saturating_sub(NAME);
-        let name = safe.get(start..).unwrap_or_default().trim_start_matches('.');
-        let name = if name.is_empty() { "_" } else { name };
+        // hidden files, and what Windows drops at the end of a name
+        let name = safe.get(start..).unwrap_or_default().trim_matches('.');
+        let name = if name.is_empty() || is_device(name) { format!("_{name}") } else { name.to_owned() };
         // systems that do not tell upper from lower case must not see one name twice
         let taken = self.taken.entry(name.to_ascii_lowercase()).or_default();
         *taken = taken.saturating_add(1);
-        if *taken == 1 { name.to_owned() } else { format!("{name}~{taken}") }
+        if *taken == 1 { name } else { format!("{name}~{taken}") }
     }
 }
 
@@ -277,5 +299,9 @@ mod tests {
         let mut names = Names::default();
         let all: Vec<String> = ["a/b", "a_b", "A_b"].iter().map(|path| names.unique(path)).collect();
         assert_eq!(all, ["a_b", "a_b~2", "A_b~3"]);
+        let mut names = Names::default();
+        let all: Vec<String> =
+            ["index.json", "a", "a.", "NUL.so", "com1", "command"].iter().map(|p| names.unique(p)).collect();
+        assert_eq!(all, ["index.json~2", "a", "a~2", "_NUL.so", "_com1", "command"]);
     }
 }

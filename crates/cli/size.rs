@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::args::{PlainFormat, SizeArgs, SizeBy};
 use crate::failure::Failure;
 use crate::render::kernels::label;
-use crate::terminal::{bytes, count, printable};
+use crate::terminal::{bytes, count, printable, width, wrap};
 use crate::{list, output};
 
 const BOLD: Style = Style::new().bold();
@@ -66,18 +66,20 @@ fn row(out: &mut impl Write, name: &str, size: &Size) -> io::Result<()> {
 
 /// What each architecture costs is what the artefact would save without it.
 fn by_arch(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
-    let sizes = artefact_sizes(artefact);
-    if sizes.is_empty() {
-        return writeln!(out, "  no device code");
-    }
-    head(out, "architecture")?;
+    // bare intermediate code names no architecture: it counts in the sum only
     let mut total = Size::default();
-    for (column, size) in &sizes {
-        row(out, &label(*column), size)?;
+    for size in artefact.members.iter().map(|member| member_sizes(member).code) {
         total.images = total.images.saturating_add(size.images);
         total.stored = total.stored.saturating_add(size.stored);
         total.unpacked = total.unpacked.saturating_add(size.unpacked);
         total.packed = total.packed.saturating_add(size.packed);
+    }
+    if total.images == 0 {
+        return writeln!(out, "  no device code");
+    }
+    head(out, "architecture")?;
+    for (column, size) in &artefact_sizes(artefact) {
+        row(out, &label(*column), size)?;
     }
     row(out, "all device code", &total)?;
     writeln!(out, "  {DIM}in archive: estimated; about what the artefact would save without that code{DIM:#}")
@@ -114,13 +116,9 @@ fn by_module(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Resul
             let Some(module) = member.modules.get(*index) else { continue };
             let archs: Vec<String> = module.images.iter().filter_map(fatscan::Image::arch_name).collect();
             let section = module.section.as_deref().map(printable).unwrap_or_default();
-            writeln!(
-                out,
-                "  {:>12}  module {index} {section}@{:#x}: {}",
-                bytes(*stored),
-                module.offset,
-                archs.join(" ")
-            )?;
+            let mut words = vec![format!("module {index} {section}@{:#x}:", module.offset)];
+            words.extend(archs);
+            writeln!(out, "  {:>12}  {}", bytes(*stored), wrap(&words, 18, 16, width()))?;
         }
         rest(out, modules.len().saturating_sub(top), "module", "modules")?;
     }
@@ -145,7 +143,7 @@ fn by_kernel(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Resul
             } else {
                 String::new()
             };
-            let name = cubin::demangle(kernel.name.as_bytes()).unwrap_or_else(|| kernel.name.to_string());
+            let name = fatscan::demangle(kernel.name.as_bytes()).unwrap_or_else(|| kernel.name.to_string());
             writeln!(out, "  {:>12}  {}{DIM}{copies}{DIM:#}", bytes(kernel.code_bytes), printable(&name))?;
         }
         rest(out, kernels.len().saturating_sub(top), "kernel", "kernels")?;

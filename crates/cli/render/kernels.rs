@@ -38,13 +38,14 @@ pub(crate) struct View {
 
 impl View {
     fn name(&self, mangled: &str) -> String {
-        let plain = if self.mangled { None } else { cubin::demangle(mangled.as_bytes()) };
+        let plain = if self.mangled { None } else { fatscan::demangle(mangled.as_bytes()) };
         plain.unwrap_or_else(|| mangled.to_owned())
     }
 
     fn keeps(&self, mangled: &str) -> bool {
         self.filter.as_ref().is_none_or(|filter| {
-            filter.is_match(mangled) || cubin::demangle(mangled.as_bytes()).is_some_and(|plain| filter.is_match(&plain))
+            filter.is_match(mangled)
+                || fatscan::demangle(mangled.as_bytes()).is_some_and(|plain| filter.is_match(&plain))
         })
     }
 }
@@ -104,7 +105,7 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
                 writeln!(out, "  {} not in any {name} image", count(missing.len(), "kernel", "kernels"))?;
                 for row in missing {
                     let held: Vec<String> = row.cells.keys().map(|column| label(*column)).collect();
-                    hole(out, &view.name(&row.name), &format!("in {}", held.join(" ")))?;
+                    hole(out, &view.name(&row.name), &held, None)?;
                 }
             }
             Query::MissingFor(device) => {
@@ -112,14 +113,10 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
                 let missing: Vec<_> = missing.into_iter().filter(|hole| view.keeps(&hole.name)).collect();
                 let name = device.name.clone().unwrap_or_else(|| device.capability.to_string());
                 let number = count(missing.len(), "kernel", "kernels");
-                writeln!(out, "  {number} that {name} would lack: in none of the images that it loads")?;
+                writeln!(out, "  {number} that {name} would lack: in no image that it loads")?;
                 for own in missing {
                     let held: Vec<String> = own.held_by.iter().map(|column| label(*column)).collect();
-                    let loads = own.loads.map_or_else(
-                        || "loads nothing of its modules".to_owned(),
-                        |column| format!("loads {}", label(column)),
-                    );
-                    hole(out, &view.name(&own.name), &format!("in {}; {loads}", held.join(" ")))?;
+                    hole(out, &view.name(&own.name), &held, Some(own.loads))?;
                 }
             }
         }
@@ -130,8 +127,19 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
     writeln!(out)
 }
 
-fn hole(out: &mut impl Write, name: &str, what: &str) -> io::Result<()> {
-    writeln!(out, "  {}\n      {DIM}{what}{DIM:#}", printable(name))
+/// A kernel, the images that hold it, and the one that a device loads instead.
+fn hole(out: &mut impl Write, name: &str, held: &[String], loads: Option<Option<Column>>) -> io::Result<()> {
+    let mut words = vec!["in".to_owned()];
+    words.extend_from_slice(held);
+    if let (Some(loads), Some(last)) = (loads, words.last_mut()) {
+        last.push(';');
+        words.push(
+            loads
+                .map_or_else(|| "loads nothing of its modules".to_owned(), |column| format!("loads {}", label(column))),
+        );
+    }
+    let text = crate::terminal::wrap(&words, 6, 6, width());
+    writeln!(out, "  {}\n      {DIM}{text}{DIM:#}", printable(name))
 }
 
 fn totals(out: &mut impl Write, matrix: &Matrix) -> io::Result<()> {
@@ -168,8 +176,9 @@ fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
         writeln!(out, "  {}{local}", printable(&view.name(&row.name)))?;
         if view.resources {
             for (column, cell) in row.cells.iter().filter(|(column, _)| column.kind == CodeKind::Sass) {
-                let figures = cell.resources.as_ref().map(resources).unwrap_or_default();
-                writeln!(out, "      {:<12} {:>10}  {figures}", label(*column), bytes(cell.code_bytes))?;
+                let mut words = vec![format!("{:<12} {:>10} ", label(*column), bytes(cell.code_bytes))];
+                words.extend(cell.resources.iter().flat_map(resources));
+                writeln!(out, "      {}", crate::terminal::wrap(&words, 8, 6, width))?;
             }
             continue;
         }
@@ -191,16 +200,15 @@ fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
 }
 
 /// In the words of `cuobjdump -res-usage`.
-fn resources(own: &KernelResources) -> String {
+fn resources(own: &KernelResources) -> [String; 5] {
     let number = |value: Option<u32>| value.map_or_else(|| "?".to_owned(), |value| value.to_string());
-    format!(
-        "REG:{} STACK:{} SHARED:{} LOCAL:{} CONSTANT[0]:{}",
-        number(own.registers),
-        number(own.stack),
-        own.shared,
-        own.local,
-        own.constant0
-    )
+    [
+        format!("REG:{}", number(own.registers)),
+        format!("STACK:{}", number(own.stack)),
+        format!("SHARED:{}", own.shared),
+        format!("LOCAL:{}", own.local),
+        format!("CONSTANT[0]:{}", own.constant0),
+    ]
 }
 
 /// The rows that a query keeps.
@@ -256,7 +264,7 @@ fn json_row(row: &Row) -> Value {
                 "constant0": own.map(|own| own.constant0), "barriers": own.and_then(|own| own.barriers) })
         })
         .collect();
-    json!({ "name": &*row.name, "demangled": cubin::demangle(row.name.as_bytes()), "module": row.module, "images": cells })
+    json!({ "name": &*row.name, "demangled": fatscan::demangle(row.name.as_bytes()), "module": row.module, "images": cells })
 }
 
 fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
@@ -296,7 +304,7 @@ fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
                             &artefact.path,
                             &member.path,
                             &row.name,
-                            &cubin::demangle(row.name.as_bytes()).unwrap_or_default(),
+                            &fatscan::demangle(row.name.as_bytes()).unwrap_or_default(),
                             &row.module.map(|module| module.to_string()).unwrap_or_default(),
                             column.kind.name(),
                             &arch_name(*column),

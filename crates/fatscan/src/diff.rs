@@ -98,14 +98,8 @@ pub struct VerdictDiff {
 /// Compares two sides.
 #[must_use]
 pub fn diff(old: &Side, new: &Side) -> Diff {
-    let mut paths: BTreeMap<String, (Option<usize>, Option<usize>)> = BTreeMap::new();
-    for (index, member) in old.artefact.members.iter().enumerate() {
-        paths.entry(stable(&member.path)).or_default().0 = Some(index);
-    }
-    for (index, member) in new.artefact.members.iter().enumerate() {
-        paths.entry(stable(&member.path)).or_default().1 = Some(index);
-    }
-    let members = paths.into_iter().filter_map(|(path, (before, after))| {
+    let members = paired(&old.artefact.members, &new.artefact.members).into_iter();
+    let members = members.filter_map(|(path, (before, after))| {
         let views = (
             before.and_then(|index| old.artefact.members.get(index)),
             after.and_then(|index| new.artefact.members.get(index)),
@@ -125,6 +119,36 @@ pub fn diff(old: &Side, new: &Side) -> Diff {
         verdicts: verdicts.unwrap_or_default(),
         size: (old.artefact.size, new.artefact.size),
     }
+}
+
+/// The members of both sides by path: those of the same path, then those that differ in a hash only. Several of one
+/// path are paired in their order.
+fn paired(old: &[json::Member], new: &[json::Member]) -> Vec<(String, Pair<usize>)> {
+    let mut exact: BTreeMap<&str, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for (index, member) in old.iter().enumerate() {
+        exact.entry(&member.path).or_default().0.push(index);
+    }
+    for (index, member) in new.iter().enumerate() {
+        exact.entry(&member.path).or_default().1.push(index);
+    }
+    let mut rows = Vec::new();
+    let mut left: BTreeMap<String, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+    for (path, (before, after)) in exact {
+        let name = stable(path);
+        let both = before.len().min(after.len());
+        let pairs = before.iter().zip(&after).map(|(old, new)| (name.clone(), (Some(*old), Some(*new))));
+        rows.extend(pairs);
+        let rest = left.entry(name).or_default();
+        rest.0.extend(before.iter().skip(both));
+        rest.1.extend(after.iter().skip(both));
+    }
+    for (name, (before, after)) in left {
+        for index in 0..before.len().max(after.len()) {
+            rows.push((name.clone(), (before.get(index).copied(), after.get(index).copied())));
+        }
+    }
+    rows.sort();
+    rows
 }
 
 fn model(side: &Side, index: Option<usize>) -> Option<&Member> {

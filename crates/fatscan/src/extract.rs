@@ -46,7 +46,7 @@ pub struct Wanted {
 pub type Take<'a> = dyn FnMut(Wanted, Result<&[u8], ExtractError>) + 'a;
 
 /// Reads the bytes of images of one member, in the order of the file, and hands each to `take`. `occurrence` tells
-/// members of one path apart, 0 for the first. With `raw` payloads stay as they are stored; without, they are unpacked,
+/// members of one path and one packed size apart, 0 for the first. With `raw` payloads stay as they are stored; without, they are unpacked,
 /// cubins end at their last table and PTX before its NUL.
 ///
 /// # Errors
@@ -73,7 +73,10 @@ pub fn extract(
         ArtefactKind::Wheel | ArtefactKind::Zip => {
             let mapped = map(Path::new(&artefact.path)).map_err(ExtractError::Io)?;
             let zip = Zip::list(&mapped, limits.members);
-            let mut same = zip.members.iter().filter(|own| own.path == member.path);
+            // one of the same path may be there that has no device code: it is no member of the report
+            let length = |data: &[u8]| u64::try_from(data.len()).ok();
+            let mut same =
+                zip.members.iter().filter(|own| own.path == member.path && own.data.and_then(length) == member.packed);
             let own = same.nth(occurrence).ok_or(ExtractError::Changed)?;
             let data = own.data.ok_or(ExtractError::Changed)?;
             match own.method {
@@ -139,7 +142,8 @@ impl Job<'_> {
         let total = self.size(header.total_size().ok_or(ExtractError::Changed)?)?;
         stream.fill(total);
         let window = stream.window();
-        let parts = window.get(..record).zip(window.get(record..total)).ok_or(ExtractError::Changed)?;
+        let cut = ExtractError::Payload(fatbin::ErrorKind::PayloadCut);
+        let parts = window.get(..record).zip(window.get(record..total)).ok_or(cut)?;
         let entry = Entry::new(parts.0, parts.1).map_err(|_| ExtractError::Changed)?;
         let payload = |error: fatbin::Error| ExtractError::Payload(error.kind);
         if self.raw {

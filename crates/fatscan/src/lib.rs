@@ -39,6 +39,7 @@ mod sizes;
 
 pub use advice::{Fix, FixKind, advise, package, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};
+pub use cubin::demangle;
 pub use diagnostic::{Code, Diagnostic, Level};
 pub use input::scan_paths;
 pub use judge::{
