@@ -877,6 +877,22 @@ fn github_annotations_are_escaped_as_the_runner_reads_them() {
     }
 }
 
+/// Places are written with `!` and `@`, which stand in names too.
+#[test]
+fn damage_is_told_of_the_artefact_whatever_its_name() {
+    let folder = Folder::new();
+    let cut = testkit::truth::bytes("bad_truncated.fatbin");
+    for name in ["bad.fatbin", "a@b/bad.fatbin", "a!b/bad@0x10.fatbin"] {
+        let path = folder.write(name, &cut);
+        let arguments = args(&[&path, "--require", "9.0"]);
+        let line = in_format(&arguments, "github").out;
+        assert!(line.contains(&format!("file={path},title=fatscan damage::")), "{line}");
+        let root = parse_xml(&in_format(&arguments, "junit").out);
+        let names: Vec<&str> = root.children[0].children.iter().map(|case| case.get("name")).collect();
+        assert_eq!(names, [path.as_str()]);
+    }
+}
+
 /// An element of XML: its name, its attributes, its text, its children.
 #[derive(Debug, Default)]
 struct Element {

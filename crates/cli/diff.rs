@@ -62,11 +62,14 @@ fn sides(path: &Path, args: &DiffArgs) -> Result<Vec<Side>, Failure> {
     if path.extension().is_some_and(|extension| extension == "json") {
         let text = std::fs::read_to_string(path)
             .map_err(|error| Failure::new(format!("`{shown}` cannot be read: {error}")))?;
-        let document: json::Document =
-            serde_json::from_str(&text).map_err(|error| Failure::new(format!("`{shown}` is no report: {error}")))?;
-        if document.schema > json::SCHEMA {
-            return Err(Failure::new(format!("`{shown}` has schema {}, newer than {}", document.schema, json::SCHEMA)));
+        let no_report = |error| Failure::new(format!("`{shown}` is no report: {error}"));
+        let value: Value = serde_json::from_str(&text).map_err(no_report)?;
+        // before anything else: a newer one need not hold what is read here
+        let schema = value.get("schema").and_then(Value::as_u64).unwrap_or_default();
+        if schema > u64::from(json::SCHEMA) {
+            return Err(Failure::new(format!("`{shown}` has schema {schema}, newer than {}", json::SCHEMA)));
         }
+        let document: json::Document = serde_json::from_value(value).map_err(no_report)?;
         return Ok(document.artefacts.into_iter().map(|artefact| Side { artefact, model: None }).collect());
     }
     let options = Options { kernels: KernelDepth::Names, entry_functions: true, ..Options::default() };
@@ -158,7 +161,11 @@ fn title(side: &Side) -> String {
 fn table(out: &mut impl Write, old: &Side, new: &Side, found: &Diff, args: &DiffArgs) -> io::Result<()> {
     let (before, after) = (printable(&title(old)), printable(&title(new)));
     let size = change(found.size);
-    writeln!(out, "{BOLD}{before} -> {after}{BOLD:#}  {size}")?;
+    let names = format!("{before} -> {after}");
+    let mut words: Vec<&str> = names.split(' ').collect();
+    let size = format!(" {size}");
+    words.push(&size);
+    writeln!(out, "{BOLD}{}{BOLD:#}", wrap(&words, 2, 0, width()))?;
     if found.is_empty() {
         return writeln!(out, "  no difference in device code");
     }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use fatscan::check::Glob;
 use fatscan::extract::{ExtractError, Wanted, extract};
-use fatscan::{Artefact, ArtefactKind, CodeKind, Image, Level, Limits, Member, Place, Source};
+use fatscan::{Artefact, ArtefactKind, CodeKind, Image, Level, Limits, Member, Place, Report, Source};
 use gpu_arch::{Arch, Target, spelling};
 use regex_lite::Regex;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new("no image matches"));
     }
     let failed = match &args.output {
-        Some(folder) => to_folder(&jobs, folder, args)?,
+        Some(folder) => to_folder(&report, &jobs, folder, args)?,
         None if total > 1 => {
             return Err(Failure::with_hint(
                 format!("{total} images match, and --stdout takes one"),
@@ -150,7 +150,7 @@ fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
 }
 
 /// Writes every image and an index; returns whether one could not be written.
-fn to_folder(jobs: &[Job<'_>], folder: &Path, args: &ExtractArgs) -> Result<bool, Failure> {
+fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArgs) -> Result<bool, Failure> {
     let make = |path: &Path| {
         fs::create_dir_all(path).map_err(|error| Failure::new(format!("`{}` cannot be made: {error}", path.display())))
     };
@@ -168,7 +168,7 @@ fn to_folder(jobs: &[Job<'_>], folder: &Path, args: &ExtractArgs) -> Result<bool
             let place = Place {
                 path: [&job.artefact.path, below, module.object.as_deref().unwrap_or_default()],
                 section: module.section.as_deref(),
-                offset: Some(module.offset),
+                offset: Some(image.offset),
                 image: Some(wanted.image),
             };
             let result = bytes
@@ -179,7 +179,11 @@ fn to_folder(jobs: &[Job<'_>], folder: &Path, args: &ExtractArgs) -> Result<bool
                     "arch": image.arch_name(), "bytes": length, "raw": args.raw })),
                 Err(error) => {
                     failed = true;
-                    output::complain(&format!("`{place}`: {error}"), None);
+                    let place = place.to_string();
+                    // the scan says it too, where it looked into the payload
+                    if !report.diagnostics.iter().any(|own| own.level == Level::Error && own.place == place) {
+                        output::complain(&format!("`{place}`: {error}"), None);
+                    }
                 }
             }
         };

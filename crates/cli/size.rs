@@ -132,7 +132,7 @@ fn by_kernel(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Resul
         let (code, again) = (sum(|kernel| kernel.code_bytes), sum(|kernel| kernel.duplicated));
         writeln!(
             out,
-            "\n  {BOLD}{}{BOLD:#}  {} of machine code, {} of it copies of a kernel in other modules",
+            "\n  {BOLD}{}{BOLD:#}\n  {} of machine code, {} of it copies of a kernel in other modules",
             printable(&member.path),
             bytes(code),
             bytes(again)

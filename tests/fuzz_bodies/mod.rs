@@ -152,10 +152,22 @@ pub fn layout(data: &[u8]) {
 pub fn sections(data: &[u8]) {
     let Some(layout) = Layout::read(Format::Elf, data).filter(|layout| layout.named && !layout.damaged) else { return };
     let Ok(elf) = goblin::elf::Elf::parse(data) else { return };
+    // of names without an end each library makes something else
+    let names = elf.section_headers.get(usize::from(elf.header.e_shstrndx));
+    let last = names.and_then(|names| names.sh_offset.checked_add(names.sh_size)?.checked_sub(1));
+    if last.and_then(|last| data.get(usize::try_from(last).ok()?)) != Some(&0) {
+        return;
+    }
     let empty = [goblin::elf::section_header::SHT_NOBITS, goblin::elf::section_header::SHT_NULL];
-    let used = elf.section_headers.iter().filter(|row| !empty.contains(&row.sh_type) && row.sh_size > 0);
+    let lies_here =
+        |offset: u64, size: u64| size > 0 && offset.checked_add(size).is_some_and(|end| end <= data.len() as u64);
+    // a section without a readable name is no label
+    let used = elf.section_headers.iter().filter(|row| {
+        let named = elf.shdr_strtab.get_at(row.sh_name).is_some();
+        named && !empty.contains(&row.sh_type) && lies_here(row.sh_offset, row.sh_size)
+    });
     let mut theirs: Vec<(u64, u64)> = used.map(|row| (row.sh_offset, row.sh_size)).collect();
-    let used = layout.sections.iter().filter(|section| section.size > 0);
+    let used = layout.sections.iter().filter(|section| lies_here(section.offset, section.size));
     let mut own: Vec<(u64, u64)> = used.map(|section| (section.offset, section.size)).collect();
     theirs.sort_unstable();
     own.sort_unstable();
@@ -197,8 +209,8 @@ pub fn inflate(data: &[u8]) {
     }
     assert!(first.len() as u64 <= UNPACKED + (1 << 20), "{} bytes", first.len());
     for (start, bytes) in stream.watched() {
-        let start = usize::try_from(start).unwrap();
-        assert_eq!(bytes, &first[start..start + bytes.len()]);
+        let start = usize::try_from(start).unwrap().min(first.len());
+        assert!(first[start..].starts_with(bytes), "what was watched is what passed");
     }
     let middle = first.len() / 2;
     stream.rewind(middle as u64);
@@ -239,10 +251,15 @@ pub fn scan_as_stream(data: &[u8]) {
     assert_eq!(scan_bytes("x", data, &options), scan_stream("x", &mut stream, &options));
 }
 
+/// A text of the length that people type.
+fn typed(data: &[u8]) -> Option<&str> {
+    core::str::from_utf8(data).ok().filter(|text| text.len() <= 4096)
+}
+
 /// Every text that names an architecture, a GPU or a version.
 pub fn spellings(data: &[u8]) {
-    let text = String::from_utf8_lossy(data);
-    if let Ok(targets) = spelling::code(&text) {
+    let Some(text) = typed(data) else { return };
+    if let Ok(targets) = spelling::code(text) {
         assert!(!targets.is_empty());
         for target in targets {
             assert!(target.arch().is_known(), "{target}");
@@ -251,29 +268,37 @@ pub fn spellings(data: &[u8]) {
             assert_eq!(again, [target], "{written}");
         }
     }
-    match spelling::devices(&text) {
+    match spelling::devices(text) {
         Ok(devices) => assert!(!devices.is_empty()),
         Err(error) => assert!(!error.to_string().is_empty() && error.offset <= text.len()),
     }
     macro_rules! round {
-        ($($kind:ty),*) => {$(
-            if let Ok(value) = text.parse::<$kind>() {
+        ($($kind:ty, $is_one:expr;)*) => {$(
+            if let Ok(value) = text.parse::<$kind>() && $is_one(&value) {
                 assert_eq!(value.to_string().parse::<$kind>(), Ok(value));
             }
         )*};
     }
-    round!(Arch, Capability, CudaVersion, DriverVersion, Isa, Target);
-    let _ = gpu_arch::catalogue::recognise_error(&text);
-    let _ = gpu_arch::catalogue::product(&text);
+    round! {
+        // 1.x exists no more, and its two digits are refused
+        Arch, |arch: &Arch| arch.is_known();
+        Target, |target: &Target| target.arch().is_known();
+        Capability, |_: &Capability| true;
+        CudaVersion, |_: &CudaVersion| true;
+        DriverVersion, |_: &DriverVersion| true;
+        Isa, |_: &Isa| true;
+    }
+    let _ = gpu_arch::catalogue::recognise_error(text);
+    let _ = gpu_arch::catalogue::product(text);
 }
 
 /// Configurations, baselines, patterns.
 pub fn config(data: &[u8]) {
-    let text = String::from_utf8_lossy(data);
-    if let Err(error) = Config::parse(&text) {
+    let Some(text) = typed(data) else { return };
+    if let Err(error) = Config::parse(text) {
         assert!(!error.to_string().is_empty());
     }
-    if let Err(error) = Baseline::parse(&text) {
+    if let Err(error) = Baseline::parse(text) {
         assert!(!error.to_string().is_empty());
     }
     if let Some((pattern, path)) = text.split_once('\n').filter(|(pattern, _)| pattern.len() < 1000) {

@@ -113,7 +113,9 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
                 let missing: Vec<_> = missing.into_iter().filter(|hole| view.keeps(&hole.name)).collect();
                 let name = device.name.clone().unwrap_or_else(|| device.capability.to_string());
                 let number = count(missing.len(), "kernel", "kernels");
-                writeln!(out, "  {number} that {name} would lack: in no image that it loads")?;
+                let text = format!("{number} that {name} would lack: in no image that it loads");
+                let words: Vec<&str> = text.split(' ').collect();
+                writeln!(out, "  {}", crate::terminal::wrap(&words, 4, 2, width()))?;
                 for own in missing {
                     let held: Vec<String> = own.held_by.iter().map(|column| label(*column)).collect();
                     hole(out, &view.name(&own.name), &held, Some(own.loads))?;

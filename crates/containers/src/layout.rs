@@ -1,6 +1,6 @@
 //! The section table of a library, whatever the format, as far as it labels bytes.
 
-use object::elf::{self, FileHeader32, FileHeader64, PT_LOAD, SHT_NOBITS};
+use object::elf::{self, FileHeader32, FileHeader64, PT_LOAD, SHT_NOBITS, SHT_NULL};
 use object::macho::{MachHeader32, MachHeader64};
 use object::pe::{AnonObjectHeaderBigobj, ImageDosHeader, ImageFileHeader, ImageNtHeaders32, ImageNtHeaders64};
 use object::read::ReadRef;
@@ -151,8 +151,9 @@ fn read_elf<'data, Elf: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data
     };
     layout.named = true;
     for section in table {
-        // a file made by `objcopy --only-keep-debug` names its sections and holds none of their bytes
-        if section.sh_type(endian) == SHT_NOBITS {
+        // a file made by `objcopy --only-keep-debug` names its sections and holds none of their bytes; the fields of an
+        // unused row mean something else, or nothing
+        if [SHT_NOBITS, SHT_NULL].contains(&section.sh_type(endian)) {
             continue;
         }
         if let (Ok(name), Some((offset, size))) = (section.name(endian, strings), section.file_range(endian))

@@ -34,7 +34,7 @@ pub use bounded::Bounded;
 pub use format::{Format, SNIFF_SIZE};
 pub use inflate::Inflater;
 pub use layout::{Layout, ObjectType, Section, Segment};
-pub use map::{Mapped, map};
+pub use map::{Mapped, map, map_if};
 pub use needed::{announced, needed};
 pub use replay::{Replay, layout_of};
 pub use stream::{ByteStream, Fault, SliceStream};

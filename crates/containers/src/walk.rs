@@ -48,16 +48,15 @@ type Links = Vec<(String, PathBuf)>;
 fn visit(directory: &Path, prefix: String, walk: &mut Walk, links: &mut Links, seen: &mut HashSet<PathBuf>) {
     let mut pending = vec![(directory.to_path_buf(), prefix)];
     while let Some((directory, prefix)) = pending.pop() {
-        match fs::canonicalize(&directory) {
-            Ok(real) => {
-                if !seen.insert(real) {
-                    continue;
-                }
-            }
+        let real = match fs::canonicalize(&directory) {
+            Ok(real) => real,
             Err(error) => {
                 walk.problems.push((prefix, error));
                 continue;
             }
+        };
+        if !seen.insert(real.clone()) {
+            continue;
         }
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
@@ -74,14 +73,19 @@ fn visit(directory: &Path, prefix: String, walk: &mut Walk, links: &mut Links, s
                     continue;
                 }
             };
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let relative = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+            let name = entry.file_name();
+            let shown = name.to_string_lossy();
+            let relative = if prefix.is_empty() { shown.into_owned() } else { format!("{prefix}/{shown}") };
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_symlink() => links.push((relative, path)),
                 Ok(kind) if kind.is_dir() => pending.push((path, relative)),
                 Ok(kind) if kind.is_file() => match entry.metadata() {
-                    Ok(metadata) => add(relative, path, metadata.len(), walk, seen),
+                    Ok(metadata) => {
+                        // the directory is canonical, and so is a file in it that is no link
+                        seen.insert(real.join(&name));
+                        walk.files.push(WalkEntry { relative, path, size: metadata.len() });
+                    }
                     Err(error) => walk.problems.push((relative, error)),
                 },
                 Ok(_) => {}
@@ -89,14 +93,6 @@ fn visit(directory: &Path, prefix: String, walk: &mut Walk, links: &mut Links, s
             }
         }
     }
-}
-
-fn add(relative: String, path: PathBuf, size: u64, walk: &mut Walk, seen: &mut HashSet<PathBuf>) {
-    // the parent was made canonical when it was entered, but a cheap join is not worth the bookkeeping
-    if let Ok(real) = fs::canonicalize(&path) {
-        seen.insert(real);
-    }
-    walk.files.push(WalkEntry { relative, path, size });
 }
 
 fn follow(path: &Path, relative: String, walk: &mut Walk, links: &mut Links, seen: &mut HashSet<PathBuf>) {

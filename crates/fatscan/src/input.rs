@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use fatscan_containers::{
-    Format, Inflater, Mapped, SNIFF_SIZE, SliceStream, Zip, ZipMember, ZipMethod, ZipProblem, map, walk,
+    Format, Inflater, Mapped, SNIFF_SIZE, SliceStream, Zip, ZipMember, ZipMethod, ZipProblem, map, map_if, walk,
 };
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -96,20 +96,21 @@ fn read(task: &Task, options: &Options) -> Outcome {
         unreadable: true,
         ..Outcome::default()
     };
-    if task.in_directory {
-        // most files of a directory are none of our business: a look at their start costs less than a mapping
-        match sniff(&task.path) {
-            Ok(Some(_)) => {}
+    let mapped = if task.in_directory {
+        // most files of a directory are none of our business: a look at their start is all they get
+        match map_if(&task.path, SNIFF_SIZE, |prefix| Format::sniff(prefix).is_some()) {
+            Ok(Some(mapped)) => mapped,
             Ok(None) => {
                 options.progress.advance(task.size);
                 return Outcome::default();
             }
             Err(error) => return fail(&error),
         }
-    }
-    let mapped = match map(&task.path) {
-        Ok(mapped) => mapped,
-        Err(error) => return fail(&error),
+    } else {
+        match map(&task.path) {
+            Ok(mapped) => mapped,
+            Err(error) => return fail(&error),
+        }
     };
     let format = Format::sniff(mapped.get(..SNIFF_SIZE).unwrap_or(&mapped));
     // an archive may stand behind a script that unpacks it (`.pyz`, `.pex`)
@@ -132,13 +133,6 @@ fn read(task: &Task, options: &Options) -> Outcome {
 
 fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
-}
-
-fn sniff(path: &Path) -> io::Result<Option<Format>> {
-    use std::io::Read;
-    let mut prefix = Vec::with_capacity(SNIFF_SIZE);
-    std::fs::File::open(path)?.take(SNIFF_SIZE as u64).read_to_end(&mut prefix)?;
-    Ok(Format::sniff(&prefix))
 }
 
 fn archive(shown: &str, mapped: &Mapped, options: &Options) -> Outcome {

@@ -161,10 +161,10 @@ fn nearest(rows: &[(&'static Product, Vec<String>)], key: &str) -> Vec<&'static 
     let limit = (key.chars().count() / 3).max(1);
     let mut near: Vec<(usize, String, &'static str)> = rows
         .iter()
-        .map(|(row, words)| {
-            let words = words.concat();
-            (distance(&words, key), words, row.name)
-        })
+        .map(|(row, words)| (words.concat(), row.name))
+        // names differ by no less than their lengths do; what is typed can be of any length
+        .filter(|(words, _)| words.len().abs_diff(key.len()) <= limit)
+        .map(|(words, name)| (distance(&words, key), words, name))
         .filter(|(distance, _, _)| *distance <= limit)
         .collect();
     near.sort();
