@@ -502,8 +502,8 @@ fn files_are_chosen_by_globs() {
     assert_eq!(code("--member own.so --member other.so"), Some(0));
     assert_eq!(code("--member own.so --member vendored.so"), Some(1));
     assert_eq!(code("--member *.so --exclude vendored.so"), Some(0));
-    // nothing is left: that is no pass
-    assert_eq!(code("--member no-such-file.so"), Some(1));
+    // nothing is left: that is no pass, and nothing was judged
+    assert_eq!(code("--member no-such-file.so"), Some(2));
 }
 
 #[test]
@@ -744,6 +744,35 @@ fn a_baseline_accepts_what_was_known_in_the_next_build_and_nothing_else() {
     assert_code(&with(&other, "7.5"), 1, "another package");
     let partial = folder.write("4/x-1.2-py3-none-any.whl", wheel_of(&modules(&["75", "80"])));
     assert_code(&with(&partial, "7.5"), 1, "another rule");
+}
+
+#[test]
+fn a_baseline_does_not_hide_other_code_that_is_missing() {
+    let folder = Folder::new();
+    let path = write_wheel(&folder, &[module(&["80", "90"])]);
+    let known = in_format(&args(&[&path, "--contains", "8.9"]), "json");
+    let baseline = folder.write("baseline.json", &known.out);
+    assert_code(&args(&[&path, "--contains", "8.9", "--baseline", &baseline]), 0, "the same");
+    assert_code(&args(&[&path, "--contains", "8.9;10.0", "--baseline", &baseline]), 1, "more is missing");
+    // a size that was too large once must not hide that it grew
+    let known = in_format(&args(&[&path, "--max-size", "10"]), "json");
+    let baseline = folder.write("baseline.json", &known.out);
+    assert_code(&args(&[&path, "--max-size", "10", "--baseline", &baseline]), 1, "too large");
+}
+
+#[test]
+fn sarif_names_the_file_and_tells_findings_apart() {
+    let folder = Folder::new();
+    let path = folder.write("we!rd.whl", wheel_of(&[module(&["80", "90"])]));
+    let log: Value = serde_json::from_str(&in_format(&args(&[&path, "--contains", "8.9;10.0"]), "sarif").out).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for result in results {
+        let uri = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+        assert!(uri.as_str().unwrap().ends_with("we%21rd.whl"), "{uri}");
+    }
+    let print = |index: usize| results[index]["partialFingerprints"]["fatscan/v1"].clone();
+    assert_ne!(print(0), print(1));
 }
 
 #[test]

@@ -45,9 +45,10 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// Exit code: 0 read, also when there is no device code; 1 damage, a limit reached, or one of several paths
-/// unreadable (all else is listed); 2 nothing readable, or a wrong argument.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code: 0 read, also when there is no device code; 1 damage, a limit reached, or one of several paths unreadable (all else is listed); 2 nothing readable, or a wrong argument."
+)]
 pub(crate) struct ListArgs {
     /// Wheels, zip archives, libraries, object files, static archives, fatbins, cubins, PTX, directories; `-` reads
     /// paths from standard input, one a line
@@ -100,9 +101,10 @@ pub(crate) enum Format {
     Markdown,
 }
 
-/// Exit code: 0 explained, whatever the verdict; 1 damage, a limit reached, or one of several paths unreadable; 2 nothing
-/// readable, or a wrong argument.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code: 0 explained, whatever the verdict; 1 damage, a limit reached, or one of several paths unreadable; 2 nothing readable, or a wrong argument."
+)]
 pub(crate) struct ExplainArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required_unless_present = "error")]
@@ -156,9 +158,10 @@ pub(crate) struct ArchArgs {
     pub(crate) common: Common,
 }
 
-/// Exit code, the same in every format: 0 passed; 1 a finding, also damage or one of several paths unreadable; 2 could
-/// not judge: a wrong argument, an architecture that does not exist, nothing readable, no device. 2 beats 1.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code, the same in every format: 0 passed; 1 a finding, also damage or one of several paths unreadable; 2 could not judge: a wrong argument, an architecture that does not exist, nothing readable, no device. 2 beats 1."
+)]
 pub(crate) struct CheckArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required = true)]
@@ -192,7 +195,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "CODE", help_heading = "Must hold what was declared")]
     pub(crate) contains: Option<String>,
     /// Nothing beyond --contains may be there
-    #[arg(long, requires = "contains", help_heading = "Must hold what was declared")]
+    #[arg(long, help_heading = "Must hold what was declared")]
     pub(crate) strict: bool,
     /// The files must be for this host: x86_64, aarch64
     #[arg(long, value_name = "MACHINE")]
@@ -271,8 +274,10 @@ pub(crate) struct ManArgs {
     pub(crate) command: Option<String>,
 }
 
-/// Exit code: 0 at least one GPU that CUDA programs see; 2 none, or a recording that cannot be read.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code: 0 at least one GPU that CUDA programs see; 2 none, or a recording that cannot be read."
+)]
 pub(crate) struct DeviceArgs {
     /// Print everything that was found as JSON
     #[arg(long)]
@@ -287,8 +292,8 @@ pub(crate) struct DeviceArgs {
     pub(crate) common: Common,
 }
 
-/// Exit code: as for `list`.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit code: as for `list`.")]
 pub(crate) struct KernelsArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required = true)]
@@ -328,8 +333,8 @@ pub(crate) enum KernelsFormat {
     Csv,
 }
 
-/// Exit code: as for `list`; 1 also if an artefact exceeds --budget.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit code: as for `list`; 1 also if an artefact exceeds --budget.")]
 pub(crate) struct SizeArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required = true)]
@@ -370,8 +375,8 @@ pub(crate) enum PlainFormat {
     Json,
 }
 
-/// Exit code: 0 compared; 1 with --exit-code if something changed; 2 a side cannot be read.
 #[derive(Debug, Args)]
+#[command(after_help = "Exit code: 0 compared; 1 with --exit-code if something changed; 2 a side cannot be read.")]
 pub(crate) struct DiffArgs {
     /// Wheel, library, directory, or a JSON report of `fatscan list`
     #[arg(value_name = "OLD")]
@@ -392,8 +397,10 @@ pub(crate) struct DiffArgs {
     pub(crate) common: Common,
 }
 
-/// Exit code: 0 all written; 1 something could not be, or what was read is damaged; 2 nothing matches, or a wrong argument.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code: 0 all written; 1 something could not be, or what was read is damaged; 2 nothing matches, or a wrong argument."
+)]
 pub(crate) struct ExtractArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required = true)]

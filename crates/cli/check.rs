@@ -56,7 +56,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         ));
     }
     let mut report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
-    choose(&mut report, args);
+    choose(&mut report, args)?;
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let judgement = judge(&report, &devices, &policy);
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     match args.format {
         CheckFormat::Table => render::check::table(&report, &judgement, &outcome)?,
         CheckFormat::Json => render::explain::json(&Document::checked(&report, &judgement, &outcome))?,
-        CheckFormat::Sarif => render::check::sarif(&outcome)?,
+        CheckFormat::Sarif => render::check::sarif(&report, &outcome)?,
         CheckFormat::Github => render::check::github(&report, &outcome)?,
         CheckFormat::Junit => render::check::junit(&report, &outcome)?,
         CheckFormat::Markdown => render::check::markdown(&report, &judgement, &outcome)?,
@@ -107,6 +107,12 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
         }
         None => Vec::new(),
     };
+    if contains.is_empty() && (args.strict || config.strict == Some(true)) {
+        return Err(Failure::with_hint(
+            "--strict without --contains",
+            "name what may be there: --contains \"8.0;9.0+PTX\"",
+        ));
+    }
     let mut levels = config.levels.clone();
     if let Some(severity) = config.no_device_code {
         levels.insert(Rule::NoDeviceCode, severity);
@@ -166,31 +172,38 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
     })
 }
 
-/// The ignores, with their devices named as findings name them.
+/// The ignores, with the capabilities of their devices.
 fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
     let resolve = |ignore: &fatscan::check::Ignore| {
-        let device = match &ignore.device {
+        let capability = match &ignore.device {
             Some(text) => {
                 let named = spelling::device(text).map_err(|error| Failure::new(format!("ignore: device {error}")))?;
-                Some(named.name.map_or_else(|| named.capability.to_string(), ToOwned::to_owned))
+                Some(named.capability)
             }
             None => None,
         };
-        Ok(fatscan::check::Ignore { device, ..ignore.clone() })
+        Ok(fatscan::check::Ignore { capability, ..ignore.clone() })
     };
     config.ignores.iter().map(resolve).collect()
 }
 
 /// Leaves the files that were asked for.
-fn choose(report: &mut fatscan::Report, args: &CheckArgs) {
+fn choose(report: &mut fatscan::Report, args: &CheckArgs) -> Result<(), Failure> {
     let globs = |words: &[String]| -> Vec<Glob> { words.iter().map(|word| Glob::new(word)).collect() };
     let (wanted, excluded) = (globs(&args.member), globs(&args.exclude));
+    let count =
+        |report: &fatscan::Report| report.artefacts.iter().map(|artefact| artefact.members.len()).sum::<usize>();
+    let before = count(report);
     for artefact in &mut report.artefacts {
         artefact.members.retain(|member| {
             let is_wanted = wanted.is_empty() || wanted.iter().any(|glob| glob.matches(&member.path));
             is_wanted && !excluded.iter().any(|glob| glob.matches(&member.path))
         });
     }
+    if before > 0 && count(report) == 0 && !wanted.is_empty() {
+        return Err(Failure::new("no file with device code matches --member and --exclude"));
+    }
+    Ok(())
 }
 
 fn read(path: &str, flag: &str) -> Result<String, Failure> {

@@ -22,6 +22,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         })?),
         None => None,
     };
+    if error.is_some() && args.format == ExplainFormat::Json {
+        return Err(Failure::new("--error goes with --format text"));
+    }
     if let (Some(error), true) = (error, args.paths.is_empty()) {
         render::explain::error_alone(error)?;
         return Ok(ExitCode::SUCCESS);

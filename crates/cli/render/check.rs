@@ -106,7 +106,7 @@ fn property(text: &str) -> String {
 }
 
 /// SARIF 2.1.0 (OASIS standard): one run, every rule described, ignored findings as suppressed results.
-pub(crate) fn sarif(outcome: &Outcome) -> io::Result<()> {
+pub(crate) fn sarif(report: &Report, outcome: &Outcome) -> io::Result<()> {
     let rules: Vec<Value> = Rule::ALL
         .iter()
         .map(|rule| {
@@ -117,8 +117,12 @@ pub(crate) fn sarif(outcome: &Outcome) -> io::Result<()> {
             })
         })
         .collect();
-    let results: Vec<Value> =
-        outcome.findings.iter().filter(|finding| finding.severity != Severity::Allow).map(sarif_result).collect();
+    let results: Vec<Value> = outcome
+        .findings
+        .iter()
+        .filter(|finding| finding.severity != Severity::Allow)
+        .map(|finding| sarif_result(report, finding))
+        .collect();
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -137,9 +141,14 @@ pub(crate) fn sarif(outcome: &Outcome) -> io::Result<()> {
     out.flush()
 }
 
-fn sarif_result(finding: &Finding) -> Value {
+fn sarif_result(report: &Report, finding: &Finding) -> Value {
     let index = Rule::ALL.iter().position(|rule| *rule == finding.rule);
-    let (artefact, member) = finding.place.split_once('!').unwrap_or((&finding.place, ""));
+    let own = finding.artefact.and_then(|index| report.artefacts.get(index));
+    let artefact = own.map_or(finding.place.as_str(), |artefact| artefact.path.as_str());
+    // the same finding in the next version of a package has the same print
+    let package = own.and_then(fatscan::package).map_or(artefact, |(name, _)| name);
+    let member = finding.place.strip_prefix(artefact).unwrap_or_default();
+    let about = [finding.device.as_deref(), finding.subject.as_deref()].map(Option::unwrap_or_default).join("|");
     let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": finding.place }] });
     if !artefact.is_empty()
         && let Some(location) = location.as_object_mut()
@@ -154,7 +163,7 @@ fn sarif_result(finding: &Finding) -> Value {
         "message": { "text": finding.message },
         "locations": [location],
         "partialFingerprints": {
-            "fatscan/v1": format!("{}|{}|{member}", finding.rule, finding.device.as_deref().unwrap_or_default()),
+            "fatscan/v1": format!("{}|{package}{member}|{about}", finding.rule),
         },
     });
     if let (Some(reason), Some(result)) = (&finding.ignored_by, result.as_object_mut()) {

@@ -45,6 +45,9 @@ pub struct Finding {
     pub place: String,
     /// The device that it is about, where it is about one.
     pub device: Option<String>,
+    /// The code that it is about, where it is about some: `sm_90a`.
+    #[serde(default)]
+    pub subject: Option<String>,
     /// One sentence.
     pub message: String,
     /// What to do, or what would let it pass.
@@ -472,6 +475,7 @@ impl Document {
             level: finding.severity.name().to_owned(),
             place: finding.place.clone(),
             device: finding.device.clone(),
+            subject: finding.subject.clone(),
             message: finding.message.clone(),
             hint: finding.hint.clone(),
             ignored_by: finding.ignored_by.clone(),

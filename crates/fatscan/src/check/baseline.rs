@@ -7,8 +7,8 @@ use crate::json::{Document, SCHEMA};
 /// Findings of an earlier run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
-    /// Rule, device, and place without the directory and version of the artefact.
-    known: BTreeSet<(String, Option<String>, String)>,
+    /// Rule, device, subject, and place without the directory and version of the artefact.
+    known: BTreeSet<(String, Option<String>, Option<String>, String)>,
 }
 
 /// Why a baseline cannot be used.
@@ -51,13 +51,16 @@ impl Baseline {
         }
         let document: Document = serde_json::from_str(text).map_err(format)?;
         let findings = document.findings.ok_or(BaselineError::NoFindings)?;
-        let known = findings.into_iter().map(|finding| (finding.rule, finding.device, stable(&finding.place)));
+        let known =
+            findings.into_iter().map(|finding| (finding.rule, finding.device, finding.subject, stable(&finding.place)));
         Ok(Self { known: known.collect() })
     }
 
     pub(super) fn contains(&self, finding: &Finding) -> bool {
-        let key = (finding.rule.id().to_owned(), finding.device.clone(), stable(&finding.place));
-        self.known.contains(&key)
+        let (device, subject) = (finding.device.clone(), finding.subject.clone());
+        let key = (finding.rule.id().to_owned(), device, subject, stable(&finding.place));
+        // a size that was too large once must not hide that it grew
+        finding.rule != super::Rule::MaxSize && self.known.contains(&key)
     }
 }
 

@@ -175,6 +175,7 @@ impl Config {
                 member: ignore.member.as_deref().map(Glob::new),
                 artefact: ignore.artefact.as_deref().map(Glob::new),
                 device: ignore.device,
+                capability: None,
                 reason: ignore.reason.into_inner(),
                 expires,
             });

@@ -31,7 +31,7 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     let anything = found.iter().any(|(index, _)| at.artefact.members.get(*index).is_some_and(has_code));
     if !anything {
         let message = "there is no device code that could hold what was declared".to_owned();
-        at.add(None, Words { rule: Rule::NoDeviceCode, device: None, message, hint: None });
+        at.add(None, Words { rule: Rule::NoDeviceCode, device: None, subject: None, message, hint: None });
     }
     for (index, words) in found {
         for words in words {
@@ -82,20 +82,26 @@ fn findings(member: &Member, wanted: &[Target], strict: bool) -> Vec<Words> {
     };
     let (general, specialised) = (sets(Class::General), sets(Class::Specialised));
     let mut found = Vec::new();
-    let mut say = |rule, message, hint: Option<&str>| {
-        found.push(Words { rule, device: None, message, hint: hint.map(ToOwned::to_owned) });
+    let mut say = |rule, target: &Target, message, hint: Option<&str>| {
+        found.push(Words {
+            rule,
+            device: None,
+            subject: Some(target.to_string()),
+            message,
+            hint: hint.map(ToOwned::to_owned),
+        });
     };
     for target in wanted {
         if general.is_empty() {
             if !specialised.is_empty() && !specialised.iter().any(|set| set.contains(target)) {
-                say(Rule::Missing, format!("`{target}` is in none of {} modules", specialised.len()), None);
+                say(Rule::Missing, target, format!("`{target}` is in none of {} modules", specialised.len()), None);
             }
             continue;
         }
         let lacking = general.iter().filter(|set| !set.contains(target)).count();
         if lacking > 0 {
             let message = format!("`{target}` is missing in {lacking} of {} modules", general.len());
-            say(Rule::Missing, message, None);
+            say(Rule::Missing, target, message, None);
         }
     }
     if strict {
@@ -103,7 +109,7 @@ fn findings(member: &Member, wanted: &[Target], strict: bool) -> Vec<Words> {
         for target in extra {
             let holders = general.iter().filter(|set| set.contains(target)).count();
             let message = format!("`{target}` was not declared and is in {holders} of {} modules", general.len());
-            say(Rule::Extra, message, Some("without --strict more than was declared may be there"));
+            say(Rule::Extra, target, message, Some("without --strict more than was declared may be there"));
         }
     }
     found

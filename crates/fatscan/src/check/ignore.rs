@@ -9,8 +9,10 @@ pub struct Ignore {
     pub member: Option<Glob>,
     /// Artefacts; all where none is given.
     pub artefact: Option<Glob>,
-    /// The device, by name or capability as the findings name it; all where none is given.
+    /// The device, by name or capability as typed; all where none is given.
     pub device: Option<String>,
+    /// The capability of that device: devices of one capability run the same code.
+    pub capability: Option<gpu_arch::Capability>,
     /// Why, for whoever reads it later.
     pub reason: String,
     /// The last day on which it counts.
@@ -18,19 +20,18 @@ pub struct Ignore {
 }
 
 impl Ignore {
-    fn matches(&self, finding: &Finding, member: &str) -> bool {
-        let artefact = finding.place.split('!').next().unwrap_or_default();
+    fn matches(&self, finding: &Finding, artefact: &str, member: &str) -> bool {
         self.rule == finding.rule
             && self.member.as_ref().is_none_or(|glob| glob.matches(member))
             && self.artefact.as_ref().is_none_or(|glob| glob.matches(artefact))
-            && self.device.as_ref().is_none_or(|device| finding.device.as_ref() == Some(device))
+            && (self.device.is_none() || (self.capability.is_some() && self.capability == finding.capability))
     }
 }
 
 /// The reason of the ignore that covers a finding, if one does today.
-pub(super) fn reason(finding: &Finding, member: &str, demands: &Demands) -> Option<String> {
+pub(super) fn reason(finding: &Finding, artefact: &str, member: &str, demands: &Demands) -> Option<String> {
     let valid = demands.ignores.iter().filter(|ignore| ignore.expires >= demands.today);
-    valid.into_iter().find(|ignore| ignore.matches(finding, member)).map(|ignore| ignore.reason.clone())
+    valid.into_iter().find(|ignore| ignore.matches(finding, artefact, member)).map(|ignore| ignore.reason.clone())
 }
 
 /// Ignores that have reached their end are findings of their own: whoever set the day wanted to be asked.
@@ -44,6 +45,8 @@ pub(super) fn expired(demands: &Demands) -> Vec<Finding> {
             rule: Rule::ExpiredIgnore,
             severity,
             device: ignore.device.clone(),
+            capability: ignore.capability,
+            subject: None,
             message: format!("the ignore of `{}` ended on {}: {}", ignore.rule, ignore.expires, ignore.reason),
             hint: Some("mend what it covers, or give it another day and reason".to_owned()),
             ignored_by: None,

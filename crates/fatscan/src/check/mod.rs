@@ -80,6 +80,10 @@ pub struct Finding {
     pub severity: Severity,
     /// The device, by its name or capability, where it is about one.
     pub device: Option<String>,
+    /// Its capability.
+    pub capability: Option<gpu_arch::Capability>,
+    /// What else it is about: the code that is missing or not declared.
+    pub subject: Option<String>,
     /// One sentence.
     pub message: String,
     /// What to do, or the flag that would let it pass.
@@ -178,7 +182,8 @@ struct At<'a, 'b> {
 /// What a finding says.
 struct Words {
     rule: Rule,
-    device: Option<String>,
+    device: Option<(String, gpu_arch::Capability)>,
+    subject: Option<String>,
     message: String,
     hint: Option<String>,
 }
@@ -190,18 +195,32 @@ impl At<'_, '_> {
         let is_whole = self.artefact.kind == crate::model::ArtefactKind::File;
         let shown = if is_whole { "" } else { own };
         let place = crate::model::Place { path: [&self.artefact.path, shown, ""], ..Default::default() };
-        self.sink.add(Some(self.index), place.to_string(), own, words);
+        self.sink.add(Some((self.index, &self.artefact.path)), place.to_string(), own, words);
     }
 }
 
 impl Sink<'_> {
-    fn add(&mut self, artefact: Option<usize>, place: String, member: &str, words: Words) {
-        let Words { rule, device, message, hint } = words;
+    fn add(&mut self, artefact: Option<(usize, &str)>, place: String, member: &str, words: Words) {
+        let Words { rule, device, subject, message, hint } = words;
         let by_file = self.demands.by_file.iter().rev();
         let own = by_file.filter(|(glob, _)| glob.matches(member)).find_map(|(_, levels)| levels.get(&rule));
         let severity = own.or_else(|| self.demands.levels.get(&rule)).copied().unwrap_or_else(|| rule.severity());
-        let mut finding = Finding { artefact, place, rule, severity, device, message, hint, ignored_by: None };
-        finding.ignored_by = ignore::reason(&finding, member, self.demands)
+        let (device, capability) = device.map_or((None, None), |(name, capability)| (Some(name), Some(capability)));
+        let index = artefact.map(|(index, _)| index);
+        let mut finding = Finding {
+            artefact: index,
+            place,
+            rule,
+            severity,
+            device,
+            capability,
+            subject,
+            message,
+            hint,
+            ignored_by: None,
+        };
+        let path = artefact.map(|(_, path)| path).unwrap_or_default();
+        finding.ignored_by = ignore::reason(&finding, path, member, self.demands)
             .or_else(|| self.demands.baseline.contains(&finding).then(|| "baseline".to_owned()));
         self.findings.push(finding);
     }

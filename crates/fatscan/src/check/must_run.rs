@@ -45,7 +45,7 @@ fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
         let reason = judged.verdicts.first().and_then(|whole| whole.verdict.reasons.first());
         let message = reason.map_or_else(|| "there is no device code".to_owned(), |reason| reason.text.clone());
         let hint = Some("--no-device-code warn or pass, where that is right".to_owned());
-        at.add(None, Words { rule: Rule::NoDeviceCode, device: None, message, hint });
+        at.add(None, Words { rule: Rule::NoDeviceCode, device: None, subject: None, message, hint });
     }
 }
 
@@ -102,7 +102,7 @@ fn specialised(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: &Judg
         }
         let message = format!("{all} specialised modules, of which {} load", parts.join(", "));
         let hint = "expected where the library picks them by device; --deny specialised forbids them".to_owned();
-        let words = Words { rule: Rule::Specialised, device: None, message, hint: Some(hint) };
+        let words = Words { rule: Rule::Specialised, device: None, subject: None, message, hint: Some(hint) };
         at.add(at.artefact.members.get(member), words);
     }
 }
@@ -147,5 +147,5 @@ fn words(rule: Rule, verdict: &MemberVerdict, device: &Device) -> Words {
         Rule::DriverTooOld => (format!("does not load on {name} with this driver{reason}"), None),
         _ => (format!("does not run on {name}{reason}"), None),
     };
-    Words { rule, device: Some(name), message, hint: hint.map(ToOwned::to_owned) }
+    Words { rule, device: Some((name, device.capability)), subject: None, message, hint: hint.map(ToOwned::to_owned) }
 }

@@ -12,7 +12,8 @@ pub(super) fn diagnostics(report: &Report, sink: &mut Sink<'_>) {
         let rule = if unreadable { Rule::Unreadable } else { Rule::Damage };
         let member = rest.strip_prefix('!').and_then(|rest| rest.split(['!', '@']).next()).unwrap_or_default();
         let message = format!("{} ({})", diagnostic.message, diagnostic.code);
-        let words = Words { rule, device: None, message, hint: diagnostic.hint.clone() };
+        let words = Words { rule, device: None, subject: None, message, hint: diagnostic.hint.clone() };
+        let artefact = artefact.and_then(|index| Some((index, report.artefacts.get(index)?.path.as_str())));
         sink.add(artefact, diagnostic.place.clone(), member, words);
     }
 }
@@ -30,7 +31,7 @@ pub(super) fn size(at: &mut At<'_, '_>) {
     let Some(limit) = at.sink.demands.max_size else { return };
     if at.artefact.size > limit {
         let message = format!("{} bytes, {limit} are allowed", at.artefact.size);
-        at.add(None, Words { rule: Rule::MaxSize, device: None, message, hint: None });
+        at.add(None, Words { rule: Rule::MaxSize, device: None, subject: None, message, hint: None });
     }
 }
 
@@ -40,7 +41,7 @@ pub(super) fn host(at: &mut At<'_, '_>) {
     for member in &at.artefact.members {
         if let Some(machine) = member.machine.filter(|machine| *machine != host) {
             let message = format!("the file is for {machine} hosts, {host} is demanded");
-            at.add(Some(member), Words { rule: Rule::HostMismatch, device: None, message, hint: None });
+            at.add(Some(member), Words { rule: Rule::HostMismatch, device: None, subject: None, message, hint: None });
         }
     }
 }
