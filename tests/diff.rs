@@ -144,6 +144,19 @@ fn ptx_isa_and_compression_are_changes() {
 }
 
 #[test]
+fn a_kernel_that_only_one_architecture_lost_is_told() {
+    let both = |arch: &str| kernels(arch, &["_Z3addPfi", "_Z3mulPfi"]);
+    let found = libraries(&[both("80"), both("90")], &[both("80"), kernels("90", &["_Z3addPfi"])]);
+    let own = found.members[0].kernels.as_ref().unwrap();
+    assert!(own.came.is_empty() && own.went.is_empty());
+    assert_eq!(own.lost.len(), 1);
+    assert_eq!((own.lost[0].0.contains("mul"), own.lost[0].1.as_slice()), (true, ["sm_90".to_owned()].as_slice()));
+    // an architecture that went as a whole is said once, as code
+    let found = libraries(&[both("80"), both("90")], &[both("80")]);
+    assert!(found.members[0].kernels.as_ref().unwrap().is_empty());
+}
+
+#[test]
 fn kernels_come_and_go_by_their_plain_name() {
     let found = libraries(&[kernels("80", &["_Z3addPfi", "same"])], &[kernels("80", &["_Z3mulPfi", "same"])]);
     let own = found.members[0].kernels.as_ref().unwrap();

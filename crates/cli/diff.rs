@@ -255,6 +255,13 @@ fn body(member: &MemberDiff) -> Vec<(Style, &'static str, Vec<String>)> {
                 lines.push((style, what, vec![count(names.len(), "kernel", "kernels")]));
             }
         }
+        if !kernels.lost.is_empty() {
+            let mut archs: Vec<&str> = kernels.lost.iter().flat_map(|(_, archs)| archs).map(String::as_str).collect();
+            archs.sort_unstable();
+            archs.dedup();
+            let text = format!("{} no longer in {}", count(kernels.lost.len(), "kernel", "kernels"), archs.join(" "));
+            lines.push((WENT, "went", text.split(' ').map(ToOwned::to_owned).collect()));
+        }
     }
     lines.retain(|(_, _, words)| !words.is_empty());
     lines
@@ -318,6 +325,8 @@ fn members(out: &mut impl Write, found: &Diff, args: &DiffArgs) -> io::Result<()
         for kernels in group.iter().filter_map(|member| member.kernels.as_ref()) {
             names(out, &kernels.came, args.kernels)?;
             names(out, &kernels.went, args.kernels)?;
+            let lost: Vec<Arc<str>> = kernels.lost.iter().map(|(name, _)| Arc::clone(name)).collect();
+            names(out, &lost, args.kernels)?;
         }
     }
     Ok(())
@@ -349,7 +358,11 @@ fn document(old: &Side, new: &Side, found: &Diff) -> Value {
             let kernels = member.kernels.as_ref();
             json!({ "path": member.path, "present": [member.present.0, member.present.1],
                 "size": [member.size.0, member.size.1], "code": code,
-                "kernels_came": kernels.map(|kernels| list(&kernels.came)), "kernels_went": kernels.map(|kernels| list(&kernels.went)) })
+                "kernels_came": kernels.map(|kernels| list(&kernels.came)), "kernels_went": kernels.map(|kernels| list(&kernels.went)),
+                "kernels_lost": kernels.map(|kernels| {
+                    let lost = kernels.lost.iter().map(|(name, archs)| json!({ "name": &**name, "archs": archs }));
+                    lost.collect::<Vec<_>>()
+                }) })
         })
         .collect();
     let verdicts: Vec<Value> = found

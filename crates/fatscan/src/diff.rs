@@ -63,6 +63,16 @@ pub struct KernelDiff {
     pub came: Vec<Arc<str>>,
     /// On the old side only.
     pub went: Vec<Arc<str>>,
+    /// On both sides, with architectures that lost it although the file still holds others of their kernels.
+    pub lost: Vec<(Arc<str>, Vec<String>)>,
+}
+
+impl KernelDiff {
+    /// Whether nothing changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.came.is_empty() && self.went.is_empty() && self.lost.is_empty()
+    }
 }
 
 /// One kind of code for one architecture.
@@ -108,7 +118,7 @@ pub fn diff(old: &Side, new: &Side) -> Diff {
         let found = member(path, views, models);
         let changed = found.present.0 != found.present.1
             || !found.code.is_empty()
-            || found.kernels.as_ref().is_some_and(|kernels| !kernels.came.is_empty() || !kernels.went.is_empty());
+            || found.kernels.as_ref().is_some_and(|kernels| !kernels.is_empty());
         changed.then_some(found)
     });
     let members = members.collect();
@@ -211,7 +221,15 @@ fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> Me
         |own: &CodeDiff| own.count.0 != own.count.1 || own.isa.0 != own.isa.1 || own.compression.0 != own.compression.1;
     let kernels = models.0.zip(models.1).map(|(old, new)| {
         let (old, new) = (names(old), names(new));
-        KernelDiff { came: new.difference(&old).cloned().collect(), went: old.difference(&new).cloned().collect() }
+        let only =
+            |own: &Kernels, other: &Kernels| own.keys().filter(|name| !other.contains_key(*name)).cloned().collect();
+        let alive: BTreeSet<&String> = new.values().flatten().collect();
+        let lost = old.iter().filter_map(|(name, before)| {
+            let after = new.get(name)?;
+            let lost: Vec<String> = before.difference(after).filter(|arch| alive.contains(arch)).cloned().collect();
+            (!lost.is_empty()).then(|| (Arc::clone(name), lost))
+        });
+        KernelDiff { came: only(&new, &old), went: only(&old, &new), lost: lost.collect() }
     });
     let size = |view: Option<&json::Member>| view.map_or(0, |member| member.size);
     MemberDiff {
@@ -223,13 +241,23 @@ fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> Me
     }
 }
 
-fn names(member: &Member) -> BTreeSet<Arc<str>> {
-    let images = member.modules.iter().flat_map(|module| &module.images);
-    let kernels = images.flat_map(|image| image.kernels.iter().flatten());
-    let distinct: BTreeSet<&Arc<str>> = kernels.map(|kernel| &kernel.name).collect();
+/// Kernels by demangled name, with the architectures that hold them.
+type Kernels = BTreeMap<Arc<str>, BTreeSet<String>>;
+
+fn names(member: &Member) -> Kernels {
+    let mut archs: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
+    for image in member.modules.iter().flat_map(|module| &module.images) {
+        for kernel in image.kernels.iter().flatten() {
+            archs.entry(&kernel.name).or_default().extend(image.arch_name());
+        }
+    }
     // the symbols of anonymous namespaces hold a hash of the source file, which differs from build to build
-    let plain = |name: &Arc<str>| cubin::demangle(name.as_bytes()).map_or_else(|| Arc::clone(name), Into::into);
-    distinct.into_iter().map(plain).collect()
+    let mut plain = Kernels::new();
+    for (name, archs) in archs {
+        let name = cubin::demangle(name.as_bytes()).map_or_else(|| Arc::clone(name), Into::into);
+        plain.entry(name).or_default().extend(archs);
+    }
+    plain
 }
 
 /// Verdicts for a device of every known capability, each with a driver that is new enough.

@@ -222,35 +222,8 @@ impl Run<'_> {
             Format::LtoIr => (CodeKind::LtoIr, Linkage::Relocatable),
             _ => (CodeKind::TileIr, Linkage::Loadable),
         };
-        let image = Image {
-            kind,
-            arch: None,
-            foreign: None,
-            version: None,
-            cubin_abi: None,
-            linkage,
-            flags: 0,
-            compression: fatbin::Compression::None,
-            stored_bytes: size,
-            unpacked_bytes: Some(size),
-            identifier: None,
-            options: None,
-            has_kernels: None,
-            toolkit: None,
-            kernels: None,
-            offset: 0,
-            concat: None,
-        };
-        self.modules.push(Module {
-            object: None,
-            section: None,
-            offset: 0,
-            base: 0,
-            source: Source::Raw,
-            wrapped: None,
-            damaged: false,
-            images: vec![image],
-        });
+        let image = Image { linkage, ..Image::bare(kind, 0, size) };
+        self.modules.push(Module::new(Source::Raw, 0, vec![image]));
     }
 
     fn finish(mut self, format: Option<Format>, size: u64) -> Scanned {

@@ -99,6 +99,13 @@ pub struct Module {
     pub images: Vec<Image>,
 }
 
+impl Module {
+    /// A module at `offset`, still without the names of what holds it.
+    pub(crate) fn new(source: Source, offset: u64, images: Vec<Image>) -> Self {
+        Self { object: None, section: None, offset, base: 0, source, wrapped: None, damaged: false, images }
+    }
+}
+
 /// How device code is kept in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
@@ -220,6 +227,29 @@ pub struct Image {
 }
 
 impl Image {
+    /// Code outside any fatbin: `stored_bytes` at `offset`, of which nothing else is known.
+    pub(crate) fn bare(kind: CodeKind, offset: u64, stored_bytes: u64) -> Self {
+        Self {
+            kind,
+            arch: None,
+            foreign: None,
+            version: None,
+            cubin_abi: None,
+            linkage: Linkage::Loadable,
+            flags: 0,
+            compression: fatbin::Compression::None,
+            stored_bytes,
+            unpacked_bytes: Some(stored_bytes),
+            identifier: None,
+            options: None,
+            has_kernels: None,
+            toolkit: None,
+            kernels: None,
+            offset,
+            concat: None,
+        }
+    }
+
     /// The architecture as people write it for this kind: `sm_90a`, `compute_90`, `lto_90`, `gfx942`.
     #[must_use]
     pub fn arch_name(&self) -> Option<String> {

@@ -1,10 +1,9 @@
 //! Device code of other vendors: noticed and named, not read.
 
-use fatbin::Compression;
 use fatscan_containers::ByteStream;
 
 use super::Finder;
-use crate::model::{CodeKind, Image, Linkage, Module, Source};
+use crate::model::{CodeKind, Image, Module, Source};
 
 /// Bytes of a bundle's table that are looked at.
 const TABLE: usize = 64 * 1024;
@@ -87,39 +86,12 @@ impl<S: ByteStream> Finder<'_, S> {
         if images.is_empty() {
             return;
         }
-        self.module(Module {
-            object: None,
-            section: None,
-            offset: self.stream.position(),
-            base: 0,
-            source: Source::OffloadBundle,
-            wrapped: None,
-            damaged: false,
-            images,
-        });
+        self.module(Module::new(Source::OffloadBundle, self.stream.position(), images));
     }
 }
 
 fn other(offset: u64, size: u64, target: Option<&str>) -> Image {
-    Image {
-        kind: CodeKind::Other,
-        arch: None,
-        foreign: target.map(Into::into),
-        version: None,
-        cubin_abi: None,
-        linkage: Linkage::Loadable,
-        flags: 0,
-        compression: Compression::None,
-        stored_bytes: size,
-        unpacked_bytes: None,
-        identifier: None,
-        options: None,
-        has_kernels: None,
-        toolkit: None,
-        kernels: None,
-        offset,
-        concat: None,
-    }
+    Image { foreign: target.map(Into::into), unpacked_bytes: None, ..Image::bare(CodeKind::Other, offset, size) }
 }
 
 fn u64_at(data: &[u8], offset: usize) -> Option<u64> {

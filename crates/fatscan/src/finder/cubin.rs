@@ -1,5 +1,4 @@
 use cubin::{Abi, Cubin, FileType, HEAD_SIZE, Head};
-use fatbin::Compression;
 use fatscan_containers::ByteStream;
 use gpu_arch::{Arch, Suffix};
 
@@ -44,34 +43,15 @@ impl<S: ByteStream> Finder<'_, S> {
             return;
         }
         let image = Image {
-            kind: CodeKind::Sass,
             arch: Some(arch),
-            foreign: None,
-            version: None,
             cubin_abi: Some(abi(head.abi)),
             linkage: linkage(head.file_type),
-            flags: 0,
-            compression: Compression::None,
-            stored_bytes: head.extent,
-            unpacked_bytes: Some(head.extent),
-            identifier: None,
-            options: None,
             has_kernels,
             toolkit,
             kernels,
-            offset,
-            concat: None,
+            ..Image::bare(CodeKind::Sass, offset, head.extent)
         };
-        self.module(Module {
-            object: None,
-            section: None,
-            offset,
-            base: 0,
-            source: Source::Cubin,
-            wrapped: None,
-            damaged: false,
-            images: vec![image],
-        });
+        self.module(Module::new(Source::Cubin, offset, vec![image]));
     }
 
     /// The kernels of the bare cubin that the window starts with, where they are asked for.

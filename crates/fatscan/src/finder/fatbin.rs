@@ -69,16 +69,8 @@ impl<S: ByteStream> Finder<'_, S> {
             self.disown(&images);
         }
         if !images.is_empty() {
-            self.module(Module {
-                object: None,
-                section: None,
-                offset: start,
-                base: 0,
-                source: Source::Fatbin,
-                wrapped: None,
-                damaged: broken.is_some(),
-                images,
-            });
+            let module = Module::new(Source::Fatbin, start, images);
+            self.module(Module { damaged: broken.is_some(), ..module });
         }
     }
 
@@ -347,22 +339,13 @@ fn image(header: &EntryHeader, offset: u64) -> Image {
     let has_arch = !matches!(header.kind, Kind::Index | Kind::Concat);
     let (major, minor) = header.code_version;
     Image {
-        kind,
         arch: has_arch.then(|| Arch::new(header.arch, suffix)),
-        foreign: None,
         version: matches!(kind, CodeKind::Ptx | CodeKind::Sass).then_some((major, minor)),
         cubin_abi: if kind == CodeKind::Sass && major == 1 { u8::try_from(minor).ok() } else { None },
         linkage,
         flags: header.flags.bits(),
         compression: header.compression(),
-        stored_bytes: header.stored_size().min(header.padded_size),
         unpacked_bytes: Some(header.unpacked_size()),
-        identifier: None,
-        options: None,
-        has_kernels: None,
-        toolkit: None,
-        kernels: None,
-        offset,
-        concat: None,
+        ..Image::bare(kind, offset, header.stored_size().min(header.padded_size))
     }
 }

@@ -1,11 +1,10 @@
 use cubin::{PTX_HEAD_LIMIT, PtxHead, is_ptx_text_byte};
-use fatbin::Compression;
 use fatscan_containers::ByteStream;
 use memchr::memmem;
 
 use super::Finder;
 use crate::kernels::Kernel;
-use crate::model::{CodeKind, Image, Linkage, Module, Source};
+use crate::model::{CodeKind, Image, Module, Source};
 
 const VERSION: &[u8] = b".version";
 const ENTRY: &[u8] = b".entry";
@@ -27,34 +26,13 @@ impl<S: ByteStream> Finder<'_, S> {
         let has_kernels = self.skip_text();
         let size = self.stream.position().saturating_sub(offset);
         let image = Image {
-            kind: CodeKind::Ptx,
             arch: Some(head.target),
-            foreign: None,
             version: Some(head.version),
-            cubin_abi: None,
-            linkage: Linkage::Loadable,
-            flags: 0,
-            compression: Compression::None,
-            stored_bytes: size,
-            unpacked_bytes: Some(size),
-            identifier: None,
-            options: None,
             has_kernels: Some(has_kernels),
-            toolkit: None,
             kernels,
-            offset,
-            concat: None,
+            ..Image::bare(CodeKind::Ptx, offset, size)
         };
-        self.module(Module {
-            object: None,
-            section: None,
-            offset,
-            base: 0,
-            source: Source::PtxText,
-            wrapped: None,
-            damaged: false,
-            images: vec![image],
-        });
+        self.module(Module::new(Source::PtxText, offset, vec![image]));
     }
 
     /// The kernels of the text that the window starts with, where they are asked for.
