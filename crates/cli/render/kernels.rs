@@ -295,6 +295,7 @@ fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
         for member in &artefact.members {
             let matrix = Matrix::of(member);
             for row in chosen(member, &matrix, view) {
+                let plain = fatscan::demangle(row.name.as_bytes()).unwrap_or_default();
                 for (column, cell) in &row.cells {
                     let own = cell.resources.unwrap_or_default();
                     let is_known = cell.resources.is_some();
@@ -306,7 +307,7 @@ fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
                             &artefact.path,
                             &member.path,
                             &row.name,
-                            &fatscan::demangle(row.name.as_bytes()).unwrap_or_default(),
+                            &plain,
                             &row.module.map(|module| module.to_string()).unwrap_or_default(),
                             column.kind.name(),
                             &arch_name(*column),
