@@ -1,4 +1,3 @@
-use object::BigEndian;
 use object::macho::{FAT_MAGIC_64, FatArch32, FatArch64};
 use object::read::macho::FatArch;
 
@@ -32,17 +31,12 @@ fn read(prefix: &[u8]) -> Option<Vec<MachOSlice>> {
     let magic = u32::from_be_bytes(*prefix.first_chunk()?);
     let count = usize::try_from(u32::from_be_bytes(*prefix.get(4..)?.first_chunk()?)).ok()?.min(40);
     let table = prefix.get(8..)?;
-    if magic == FAT_MAGIC_64.to_be() || magic == FAT_MAGIC_64 {
-        slices::<FatArch64>(table, count)
-    } else {
-        slices::<FatArch32>(table, count)
-    }
+    if magic == FAT_MAGIC_64 { slices::<FatArch64>(table, count) } else { slices::<FatArch32>(table, count) }
 }
 
 fn slices<Arch: FatArch>(table: &[u8], count: usize) -> Option<Vec<MachOSlice>> {
     let available = table.len().checked_div(size_of::<Arch>())?;
     let (records, _) = object::pod::slice_from_bytes::<Arch>(table, count.min(available)).ok()?;
-    let _ = BigEndian;
     Some(
         records
             .iter()

@@ -68,7 +68,7 @@ impl<S: ByteStream> Finder<'_, S> {
     pub(super) fn llvm_bundle(&mut self) {
         self.stream.fill(4096);
         let window = self.stream.window();
-        let Some([version @ 1..=3, 0, 0, 0]) = window.get(4..8) else { return };
+        let Some([1..=3, 0, 0, 0]) = window.get(4..8) else { return };
         let (Some(size), Some(entry)) = (u64_at(window, 8), u64_at(window, 16)) else { return };
         if !(32..1 << 40).contains(&size) || entry < 32 || entry >= size || entry > 4096 {
             return;
@@ -77,7 +77,7 @@ impl<S: ByteStream> Finder<'_, S> {
         let Some(kind) = window.get(at..).and_then(|rest| rest.first_chunk()).map(|b| u16::from_le_bytes(*b)) else {
             return;
         };
-        if matches!(kind, 1 | 2 | 6) && *version >= 1 {
+        if matches!(kind, 1 | 2 | 6) {
             self.bundle(vec![other(self.stream.position(), size, None)]);
         }
     }
