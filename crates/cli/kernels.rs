@@ -35,7 +35,8 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
     let report = list::scan(&args.paths, &args.common, depth)?;
     let view =
         View { query, filter, resources: args.resources, mangled: args.mangled, environment: Environment::default() };
-    render::kernels::write(&report, &view, args.format)?;
+    let write = || render::kernels::write(&report, &view, args.format);
+    fatscan::with_threads(args.common.threads, write).map_err(|error| Failure::new(format!("no threads: {error}")))??;
     output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != fatscan::Level::Note));
     Ok(list::exit_code(&report))
 }

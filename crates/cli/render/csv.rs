@@ -134,7 +134,13 @@ fn by_module(out: &mut impl Write, report: &Report) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn line(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
+pub(super) fn line(out: &mut impl Write, all: &[&str]) -> io::Result<()> {
+    fields(out, all)?;
+    out.write_all(b"\r\n")
+}
+
+/// Fields without the end of the line.
+pub(super) fn fields(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
     for (index, field) in fields.iter().enumerate() {
         if index > 0 {
             out.write_all(b",")?;
@@ -145,5 +151,5 @@ pub(super) fn line(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
             out.write_all(field.as_bytes())?;
         }
     }
-    out.write_all(b"\r\n")
+    Ok(())
 }

@@ -3,11 +3,12 @@
 use std::io::{self, BufWriter, Write};
 
 use anstyle::Style;
-use fatscan::{Artefact, CodeKind, Column, KernelResources, Matrix, Member, Report, Row, holes};
+use fatscan::{Artefact, CodeKind, Column, KernelResources, Matrix, Member, Report, Row, Totals, holes};
 use gpu_arch::Arch;
 use gpu_arch::rules::{Device, Environment};
 use regex_lite::Regex;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
 
 use super::{csv, words};
 use crate::args::KernelsFormat;
@@ -15,6 +16,14 @@ use crate::terminal::{bytes, count, printable, width};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
+
+/// Names that are demangled at a time; the longest text of one is 64 KiB.
+const NAMES: usize = 256;
+
+fn demangled(rows: &[&Row]) -> Vec<Option<String>> {
+    let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
+    fatscan::demangle_each(&names)
+}
 
 /// What to show.
 pub(crate) enum Query {
@@ -37,9 +46,16 @@ pub(crate) struct View {
 }
 
 impl View {
-    fn name(&self, mangled: &str) -> String {
-        let plain = if self.mangled { None } else { fatscan::demangle(mangled.as_bytes()) };
-        plain.unwrap_or_else(|| mangled.to_owned())
+    /// Calls `each` with every row and the name to show, in their order. Names are demangled by all threads, some at a
+    /// time, so that few are held.
+    fn named<'r>(&self, rows: &[&'r Row], mut each: impl FnMut(&'r Row, &str) -> io::Result<()>) -> io::Result<()> {
+        for rows in rows.chunks(NAMES) {
+            let plain = if self.mangled { Vec::new() } else { demangled(rows) };
+            for (index, row) in rows.iter().enumerate() {
+                each(row, plain.get(index).and_then(Option::as_deref).unwrap_or(&row.name))?;
+            }
+        }
+        Ok(())
     }
 
     fn keeps(&self, mangled: &str) -> bool {
@@ -61,10 +77,7 @@ pub(crate) fn write(report: &Report, view: &View, format: KernelsFormat) -> io::
         }
         KernelsFormat::Json => {
             let mut out = BufWriter::new(io::stdout().lock());
-            let artefacts: Vec<Value> = report.artefacts.iter().map(|artefact| json_artefact(artefact, view)).collect();
-            let document = json!({ "schema": 1, "tool": { "name": "fatscan", "version": env!("CARGO_PKG_VERSION") },
-                "artefacts": artefacts, "diagnostics": report.diagnostics });
-            serde_json::to_writer(&mut out, &document)?;
+            serde_json::to_writer(&mut out, &document(report, view))?;
             writeln!(out)?;
             out.flush()
         }
@@ -103,10 +116,10 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
                 let missing: Vec<&Row> =
                     matrix.missing(*kind, *arch).into_iter().filter(|row| view.keeps(&row.name)).collect();
                 writeln!(out, "  {} not in any {name} image", count(missing.len(), "kernel", "kernels"))?;
-                for row in missing {
+                view.named(&missing, |row, name| {
                     let held: Vec<String> = row.cells.keys().map(|column| label(*column)).collect();
-                    hole(out, &view.name(&row.name), &held, None)?;
-                }
+                    hole(out, name, &held, None)
+                })?;
             }
             Query::MissingFor(device) => {
                 let missing = holes(member, device, &view.environment);
@@ -118,7 +131,8 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
                 writeln!(out, "  {}", crate::terminal::wrap(&words, 4, 2, width()))?;
                 for own in missing {
                     let held: Vec<String> = own.held_by.iter().map(|column| label(*column)).collect();
-                    hole(out, &view.name(&own.name), &held, Some(own.loads))?;
+                    let plain = if view.mangled { None } else { fatscan::demangle(own.name.as_bytes()) };
+                    hole(out, plain.as_deref().unwrap_or(&own.name), &held, Some(own.loads))?;
                 }
             }
         }
@@ -173,16 +187,16 @@ fn totals(out: &mut impl Write, matrix: &Matrix) -> io::Result<()> {
 fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
     let kept: Vec<&Row> = matrix.rows.iter().filter(|row| view.keeps(&row.name)).collect();
     let width = width();
-    for row in &kept {
+    view.named(&kept, |row, name| {
         let local = if row.module.is_some() { " [local]" } else { "" };
-        writeln!(out, "  {}{local}", printable(&view.name(&row.name)))?;
+        writeln!(out, "  {}{local}", printable(name))?;
         if view.resources {
             for (column, cell) in row.cells.iter().filter(|(column, _)| column.kind == CodeKind::Sass) {
                 let mut words = vec![format!("{:<12} {:>10} ", label(*column), bytes(cell.code_bytes))];
                 words.extend(cell.resources.iter().flat_map(resources));
                 writeln!(out, "      {}", crate::terminal::wrap(&words, 8, 6, width))?;
             }
-            continue;
+            return Ok(());
         }
         let cells: Vec<String> = row
             .cells
@@ -196,8 +210,8 @@ fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
             })
             .collect();
         let text = crate::terminal::wrap(&cells, 6, 6, width);
-        writeln!(out, "      {DIM}{}{DIM:#}", text.trim_end_matches(','))?;
-    }
+        writeln!(out, "      {DIM}{}{DIM:#}", text.trim_end_matches(','))
+    })?;
     writeln!(out, "  {} of {}", count(kept.len(), "kernel", "kernels"), matrix.rows.len())
 }
 
@@ -227,46 +241,142 @@ fn chosen<'m>(member: &Member, matrix: &'m Matrix, view: &View) -> Vec<&'m Row> 
     rows.into_iter().filter(|row| view.keeps(&row.name)).collect()
 }
 
-fn json_artefact(artefact: &Artefact, view: &View) -> Value {
-    let members: Vec<Value> = artefact
-        .members
-        .iter()
-        .map(|member| {
-            let matrix = Matrix::of(member);
-            let totals: Vec<Value> = matrix
-                .columns
-                .iter()
-                .map(|column| {
-                    let totals = matrix.totals(*column);
-                    json!({ "kind": column.kind.name(), "arch": arch_name(*column),
-                        "relocatable": column.relocatable, "names": totals.names, "definitions": totals.definitions,
-                        "code_bytes": totals.code_bytes, "stubs": totals.stubs })
-                })
-                .collect();
-            let kernels: Vec<Value> = match view.query {
-                Query::Totals => Vec::new(),
-                _ => chosen(member, &matrix, view).into_iter().map(json_row).collect(),
-            };
-            json!({ "path": member.path, "totals": totals, "kernels": kernels, "unreadable_images": matrix.unreadable })
-        })
-        .collect();
-    json!({ "path": artefact.path, "members": members })
+/// The whole document; of the kernels it makes a few at a time.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: u32,
+    tool: Tool,
+    artefacts: Vec<JsonArtefact<'a>>,
+    diagnostics: &'a [fatscan::Diagnostic],
 }
 
-fn json_row(row: &Row) -> Value {
-    let cells: Vec<Value> = row
-        .cells
-        .iter()
-        .map(|(column, cell)| {
+#[derive(Serialize)]
+struct Tool {
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct JsonArtefact<'a> {
+    path: &'a str,
+    members: Vec<JsonMember<'a>>,
+}
+
+struct JsonMember<'a> {
+    member: &'a Member,
+    view: &'a View,
+}
+
+impl Serialize for JsonMember<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { member, view } = *self;
+        let matrix = Matrix::of(member);
+        let rows = if matches!(view.query, Query::Totals) { Vec::new() } else { chosen(member, &matrix, view) };
+        let totals = matrix.columns.iter().map(|column| JsonTotals::new(*column, matrix.totals(*column)));
+        let mut fields = serializer.serialize_struct("Member", 4)?;
+        fields.serialize_field("path", &member.path)?;
+        fields.serialize_field("totals", &totals.collect::<Vec<_>>())?;
+        fields.serialize_field("kernels", &JsonRows(&rows))?;
+        fields.serialize_field("unreadable_images", &matrix.unreadable)?;
+        fields.end()
+    }
+}
+
+#[derive(Serialize)]
+struct JsonTotals {
+    kind: &'static str,
+    arch: String,
+    relocatable: bool,
+    names: usize,
+    definitions: usize,
+    code_bytes: u64,
+    stubs: usize,
+}
+
+impl JsonTotals {
+    fn new(column: Column, totals: Totals) -> Self {
+        Self {
+            kind: column.kind.name(),
+            arch: arch_name(column),
+            relocatable: column.relocatable,
+            names: totals.names,
+            definitions: totals.definitions,
+            code_bytes: totals.code_bytes,
+            stubs: totals.stubs,
+        }
+    }
+}
+
+struct JsonRows<'a>(&'a [&'a Row]);
+
+impl Serialize for JsonRows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
+        for rows in self.0.chunks(NAMES) {
+            for (row, plain) in rows.iter().zip(demangled(rows)) {
+                all.serialize_element(&JsonRow::new(row, plain))?;
+            }
+        }
+        all.end()
+    }
+}
+
+#[derive(Serialize)]
+struct JsonRow<'a> {
+    name: &'a str,
+    demangled: Option<String>,
+    module: Option<usize>,
+    images: Vec<JsonCell>,
+}
+
+#[derive(Serialize)]
+struct JsonCell {
+    kind: &'static str,
+    arch: String,
+    relocatable: bool,
+    definitions: usize,
+    code_bytes: u64,
+    stub: bool,
+    registers: Option<u32>,
+    stack: Option<u32>,
+    shared: Option<u64>,
+    local: Option<u64>,
+    constant0: Option<u64>,
+    barriers: Option<u8>,
+}
+
+impl<'a> JsonRow<'a> {
+    fn new(row: &'a Row, demangled: Option<String>) -> Self {
+        let images = row.cells.iter().map(|(column, cell)| {
             let own = cell.resources.as_ref();
-            json!({ "kind": column.kind.name(), "arch": arch_name(*column),
-                "relocatable": column.relocatable, "definitions": cell.count, "code_bytes": cell.code_bytes,
-                "stub": cell.is_stub, "registers": own.and_then(|own| own.registers), "stack": own.and_then(|own| own.stack),
-                "shared": own.map(|own| own.shared), "local": own.map(|own| own.local),
-                "constant0": own.map(|own| own.constant0), "barriers": own.and_then(|own| own.barriers) })
-        })
-        .collect();
-    json!({ "name": &*row.name, "demangled": fatscan::demangle(row.name.as_bytes()), "module": row.module, "images": cells })
+            JsonCell {
+                kind: column.kind.name(),
+                arch: arch_name(*column),
+                relocatable: column.relocatable,
+                definitions: cell.count,
+                code_bytes: cell.code_bytes,
+                stub: cell.is_stub,
+                registers: own.and_then(|own| own.registers),
+                stack: own.and_then(|own| own.stack),
+                shared: own.map(|own| own.shared),
+                local: own.map(|own| own.local),
+                constant0: own.map(|own| own.constant0),
+                barriers: own.and_then(|own| own.barriers),
+            }
+        });
+        Self { name: &row.name, demangled, module: row.module, images: images.collect() }
+    }
+}
+
+fn document<'a>(report: &'a Report, view: &'a View) -> Document<'a> {
+    let members = |artefact: &'a Artefact| artefact.members.iter().map(|member| JsonMember { member, view }).collect();
+    let artefacts = report.artefacts.iter().map(|artefact| JsonArtefact { path: &artefact.path, members: members(artefact) });
+    Document {
+        schema: 1,
+        tool: Tool { name: "fatscan", version: env!("CARGO_PKG_VERSION") },
+        artefacts: artefacts.collect(),
+        diagnostics: &report.diagnostics,
+    }
 }
 
 fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
@@ -294,34 +404,36 @@ fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
     for artefact in &report.artefacts {
         for member in &artefact.members {
             let matrix = Matrix::of(member);
-            for row in chosen(member, &matrix, view) {
-                let plain = fatscan::demangle(row.name.as_bytes()).unwrap_or_default();
-                for (column, cell) in &row.cells {
-                    let own = cell.resources.unwrap_or_default();
-                    let is_known = cell.resources.is_some();
-                    let figure =
-                        |value: Option<u64>| value.filter(|_| is_known).map(|v| v.to_string()).unwrap_or_default();
-                    csv::line(
-                        out,
-                        &[
-                            &artefact.path,
-                            &member.path,
-                            &row.name,
-                            &plain,
-                            &row.module.map(|module| module.to_string()).unwrap_or_default(),
-                            column.kind.name(),
-                            &arch_name(*column),
-                            if column.relocatable { "true" } else { "false" },
-                            &cell.count.to_string(),
-                            &cell.code_bytes.to_string(),
-                            if cell.is_stub { "true" } else { "false" },
-                            &figure(own.registers.map(u64::from)),
-                            &figure(own.stack.map(u64::from)),
-                            &figure(Some(own.shared)),
-                            &figure(Some(own.local)),
-                            &figure(Some(own.constant0)),
-                        ],
-                    )?;
+            let rows = chosen(member, &matrix, view);
+            for rows in rows.chunks(NAMES) {
+                for (row, plain) in rows.iter().zip(demangled(rows)) {
+                    // what the lines of a kernel share: its names may be long
+                    let module = row.module.map(|module| module.to_string()).unwrap_or_default();
+                    let plain = plain.unwrap_or_default();
+                    let mut start = Vec::new();
+                    csv::fields(&mut start, &[&artefact.path, &member.path, &row.name, &plain, &module])?;
+                    for (column, cell) in &row.cells {
+                        out.write_all(&start)?;
+                        let own = cell.resources;
+                        let figure = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+                        csv::line(
+                            out,
+                            &[
+                                "",
+                                column.kind.name(),
+                                &arch_name(*column),
+                                if column.relocatable { "true" } else { "false" },
+                                &cell.count.to_string(),
+                                &cell.code_bytes.to_string(),
+                                if cell.is_stub { "true" } else { "false" },
+                                &figure(own.and_then(|own| own.registers).map(u64::from)),
+                                &figure(own.and_then(|own| own.stack).map(u64::from)),
+                                &figure(own.map(|own| own.shared)),
+                                &figure(own.map(|own| own.local)),
+                                &figure(own.map(|own| own.constant0)),
+                            ],
+                        )?;
+                    }
                 }
             }
         }

@@ -1,51 +1,158 @@
 use std::io::Read;
 
+use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
+
 use crate::entry::Entry;
 use crate::error::{Error, ErrorKind};
 use crate::flags::{Compression, Flags};
 
-/// Unpacks the payload of `entry` into `out`, which is cleared first. An uncompressed payload is copied with its
-/// padding.
+/// Unpacks payloads one after the other; the tables that zstd needs are made once.
 ///
-/// `out` grows while bytes arrive: a stated size is a claim, not a reservation. At most `limit` bytes are written.
-///
-/// # Errors
-/// [`ErrorKind::Limit`] if the entry states more than `limit` bytes, [`ErrorKind::Corrupt`] if the payload does not
-/// decompress, [`ErrorKind::UnpackedSize`] if it unpacks to another size than stated, [`ErrorKind::Scrambled`] for
-/// LTO-IR in its secret coding, [`ErrorKind::CompressedSize`] if the payload is cut. Offsets are relative to the entry.
-pub fn decode(entry: &Entry<'_>, limit: u64, out: &mut Vec<u8>) -> Result<(), Error> {
-    out.clear();
-    let header = entry.header();
-    let stated = header.unpacked_size();
-    if header.flags.contains(Flags::SCRAMBLED) {
-        return Err(Error::new(ErrorKind::Scrambled, 0x28));
-    }
-    if stated > limit {
-        return Err(Error::new(ErrorKind::Limit, 0x38));
-    }
-    // one byte more than stated is asked for, to see whether there is more
-    unpack(entry, stated.saturating_add(1), out)?;
-    if u64::try_from(out.len()) == Ok(stated) { Ok(()) } else { Err(Error::new(ErrorKind::UnpackedSize, 0x38)) }
+/// ```
+/// let mut decoder = fatbin::Decoder::new();
+/// let mut out = Vec::new();
+/// # let data = b"\x50\xed\x55\xba\x01\x00\x10\x00\0\0\0\0\0\0\0\0";
+/// for fatbin in fatbin::find(data) {
+///     for (_, entry) in fatbin.entries().flatten() {
+///         decoder.decode(&entry, 64 << 20, &mut out)?;
+///     }
+/// }
+/// # Ok::<(), fatbin::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Decoder {
+    zstd: Option<DCtx<'static>>,
 }
 
-/// Unpacks the first `length` bytes of the payload of `entry` into `out`, or fewer where it is shorter. The rest is
-/// not looked at, so that damage there goes unseen. A raw LZ4 block cannot be cut: it is unpacked whole if it states
-/// at most `limit` bytes.
+impl core::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Decoder")
+    }
+}
+
+impl Decoder {
+    /// A decoder that has unpacked nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Unpacks the payload of `entry` into `out`, which is cleared first. An uncompressed payload is copied with its
+    /// padding.
+    ///
+    /// `out` grows with the bytes that arrive, to at most 64 times the packed ones ahead of them: a stated size is a
+    /// claim. An entry that states more than `limit` bytes is refused.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`] if the entry states more than `limit` bytes, [`ErrorKind::Corrupt`] if the payload does not
+    /// decompress, [`ErrorKind::UnpackedSize`] if it unpacks to another size than stated, [`ErrorKind::Scrambled`] for
+    /// LTO-IR in its secret coding, [`ErrorKind::CompressedSize`] if the payload is cut. Offsets are relative to the
+    /// entry.
+    pub fn decode(&mut self, entry: &Entry<'_>, limit: u64, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.clear();
+        let header = entry.header();
+        let stated = header.unpacked_size();
+        if header.flags.contains(Flags::SCRAMBLED) {
+            return Err(Error::new(ErrorKind::Scrambled, 0x28));
+        }
+        if stated > limit {
+            return Err(Error::new(ErrorKind::Limit, 0x38));
+        }
+        let payload = entry.payload()?;
+        let corrupt = corrupt(entry);
+        match header.compression() {
+            Compression::None => out.extend_from_slice(payload),
+            Compression::Lz4 => block(payload, header.uncompressed_size, out).ok_or(corrupt)?,
+            Compression::Zstd => frame(self.zstd(entry)?, payload, stated, out).ok_or(corrupt)?,
+            // one byte more than stated is asked for, to see whether there is more
+            Compression::Zlib | Compression::Lz4Frame => {
+                self.start(entry, stated.saturating_add(1), out)?;
+            }
+        }
+        if u64::try_from(out.len()) == Ok(stated) { Ok(()) } else { Err(Error::new(ErrorKind::UnpackedSize, 0x38)) }
+    }
+
+    /// Unpacks the first `length` bytes of the payload of `entry` into `out`, or fewer where it is shorter. The rest is
+    /// not looked at, so that damage there goes unseen. A raw LZ4 block cannot be cut: it is unpacked whole if it states
+    /// at most `limit` bytes.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`], without [`ErrorKind::UnpackedSize`].
+    pub fn decode_prefix(
+        &mut self,
+        entry: &Entry<'_>,
+        length: u64,
+        limit: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        out.clear();
+        let header = entry.header();
+        if header.compression() == Compression::Lz4 && header.unpacked_size() > limit {
+            return Err(Error::new(ErrorKind::Limit, 0x38));
+        }
+        self.start(entry, length, out)?;
+        out.truncate(usize::try_from(length).unwrap_or(usize::MAX));
+        Ok(())
+    }
+
+    /// Opens the payload of `entry` for reading from its start.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`], as far as it shows before the first byte.
+    pub fn open<'data>(&'data mut self, entry: &Entry<'data>) -> Result<Payload<'data>, Error> {
+        if entry.header().flags.contains(Flags::SCRAMBLED) {
+            return Err(Error::new(ErrorKind::Scrambled, 0x28));
+        }
+        let payload = entry.payload()?;
+        Ok(match entry.header().compression() {
+            Compression::None => Payload::Whole(payload),
+            Compression::Zlib => Payload::Stream(Box::new(flate2::bufread::ZlibDecoder::new(payload))),
+            Compression::Lz4 => Payload::Block,
+            Compression::Lz4Frame => Payload::Stream(Box::new(lz4_flex::frame::FrameDecoder::new(payload))),
+            Compression::Zstd => {
+                let decoder = zstd::stream::read::Decoder::with_context(payload, self.zstd(entry)?);
+                Payload::Stream(Box::new(decoder.single_frame()))
+            }
+        })
+    }
+
+    /// Appends at most `most` unpacked bytes to `out` (a raw LZ4 block: all of it).
+    fn start(&mut self, entry: &Entry<'_>, most: u64, out: &mut Vec<u8>) -> Result<(), Error> {
+        match self.open(entry)? {
+            Payload::Whole(payload) => {
+                let end = usize::try_from(most).unwrap_or(usize::MAX).min(payload.len());
+                out.extend_from_slice(payload.get(..end).unwrap_or(payload));
+            }
+            Payload::Stream(stream) => drop(stream.take(most).read_to_end(out).map_err(|_| corrupt(entry))?),
+            Payload::Block => {
+                block(entry.payload()?, entry.header().uncompressed_size, out).ok_or_else(|| corrupt(entry))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn zstd(&mut self, entry: &Entry<'_>) -> Result<&mut DCtx<'static>, Error> {
+        if self.zstd.is_none() {
+            self.zstd = DCtx::try_create();
+        }
+        self.zstd.as_mut().ok_or_else(|| corrupt(entry))
+    }
+}
+
+/// Unpacks one payload; for many, a [`Decoder`] is faster.
 ///
 /// # Errors
-/// As [`decode`], without [`ErrorKind::UnpackedSize`].
+/// As [`Decoder::decode`].
+pub fn decode(entry: &Entry<'_>, limit: u64, out: &mut Vec<u8>) -> Result<(), Error> {
+    Decoder::new().decode(entry, limit, out)
+}
+
+/// Unpacks the first bytes of one payload; for many, a [`Decoder`] is faster.
+///
+/// # Errors
+/// As [`Decoder::decode_prefix`].
 pub fn decode_prefix(entry: &Entry<'_>, length: u64, limit: u64, out: &mut Vec<u8>) -> Result<(), Error> {
-    out.clear();
-    let header = entry.header();
-    if header.flags.contains(Flags::SCRAMBLED) {
-        return Err(Error::new(ErrorKind::Scrambled, 0x28));
-    }
-    if header.compression() == Compression::Lz4 && header.unpacked_size() > limit {
-        return Err(Error::new(ErrorKind::Limit, 0x38));
-    }
-    unpack(entry, length, out)?;
-    out.truncate(usize::try_from(length).unwrap_or(usize::MAX));
-    Ok(())
+    Decoder::new().decode_prefix(entry, length, limit, out)
 }
 
 /// The payload of an entry, unpacked as it is read: for who needs the first part only.
@@ -54,7 +161,7 @@ pub enum Payload<'data> {
     Whole(&'data [u8]),
     /// Unpacked on the way. Its end is the end of the compressed stream, whatever the entry states.
     Stream(Box<dyn Read + 'data>),
-    /// A raw LZ4 block, which can only be unpacked as a whole: use [`decode`].
+    /// A raw LZ4 block, which can only be unpacked as a whole: use [`Decoder::decode`].
     Block,
 }
 
@@ -68,50 +175,37 @@ impl core::fmt::Debug for Payload<'_> {
     }
 }
 
-/// Opens the payload of `entry` for reading from its start.
-///
-/// # Errors
-/// As [`decode`], as far as it shows before the first byte.
-pub fn open<'data>(entry: &Entry<'data>) -> Result<Payload<'data>, Error> {
-    if entry.header().flags.contains(Flags::SCRAMBLED) {
-        return Err(Error::new(ErrorKind::Scrambled, 0x28));
-    }
-    let payload = entry.payload()?;
-    let corrupt = Error::new(ErrorKind::Corrupt, u64::from(entry.header().header_size));
-    Ok(match entry.header().compression() {
-        Compression::None => Payload::Whole(payload),
-        Compression::Zlib => Payload::Stream(Box::new(flate2::bufread::ZlibDecoder::new(payload))),
-        Compression::Lz4 => Payload::Block,
-        Compression::Lz4Frame => Payload::Stream(Box::new(lz4_flex::frame::FrameDecoder::new(payload))),
-        Compression::Zstd => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(payload).map_err(|_| corrupt)?;
-            Payload::Stream(Box::new(decoder.single_frame()))
-        }
-    })
+fn corrupt(entry: &Entry<'_>) -> Error {
+    Error::new(ErrorKind::Corrupt, u64::from(entry.header().header_size))
 }
 
-/// Appends at most `most` unpacked bytes to `out` (a raw LZ4 block: all of it).
-fn unpack(entry: &Entry<'_>, most: u64, out: &mut Vec<u8>) -> Result<(), Error> {
-    let payload = entry.payload()?;
-    let corrupt = Error::new(ErrorKind::Corrupt, u64::from(entry.header().header_size));
-    match entry.header().compression() {
-        Compression::None => {
-            let end = usize::try_from(most).unwrap_or(usize::MAX).min(payload.len());
-            out.extend_from_slice(payload.get(..end).unwrap_or(payload));
-            Ok(())
+/// Room that is made at once for what a packed byte unpacks to; payloads of real files reach some 25.
+const ROOM: usize = 64;
+
+/// A zstd frame, its first in `payload`; stops when it has given more than `stated` bytes. Where `out` has room for the
+/// whole frame, zstd writes into it without a copy of its own.
+fn frame(context: &mut DCtx<'static>, payload: &[u8], stated: u64, out: &mut Vec<u8>) -> Option<()> {
+    context.reset(ResetDirective::SessionOnly).ok()?;
+    let stated = usize::try_from(stated).ok()?;
+    let mut input = InBuffer::around(payload);
+    out.try_reserve(stated.min(payload.len().saturating_mul(ROOM))).ok()?;
+    while out.len() <= stated {
+        if out.len() == out.capacity() {
+            let missing = stated.saturating_sub(out.len()).saturating_add(1);
+            out.try_reserve(missing.min(out.len().saturating_add(ROOM))).ok()?;
         }
-        Compression::Zlib => read(flate2::bufread::ZlibDecoder::new(payload), most, out).ok_or(corrupt),
-        Compression::Lz4 => block(payload, entry.header().uncompressed_size, out).ok_or(corrupt),
-        Compression::Lz4Frame => read(lz4_flex::frame::FrameDecoder::new(payload), most, out).ok_or(corrupt),
-        Compression::Zstd => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(payload).map_err(|_| corrupt)?;
-            read(decoder.single_frame(), most, out).ok_or(corrupt)
+        let before = (input.pos, out.len());
+        let at = out.len();
+        let hint = context.decompress_stream(&mut OutBuffer::around_pos(out, at), &mut input).ok()?;
+        if hint == 0 {
+            return Some(());
+        }
+        // without the end of the frame
+        if (input.pos, out.len()) == before {
+            return None;
         }
     }
-}
-
-fn read(decoder: impl Read, most: u64, out: &mut Vec<u8>) -> Option<()> {
-    decoder.take(most).read_to_end(out).ok().map(drop)
+    Some(())
 }
 
 /// A raw LZ4 block carries no size of its own. A byte of it unpacks to at most 255 bytes, so that a larger claim is

@@ -36,7 +36,7 @@ mod wrapper;
 pub use concat::{ConcatMember, ConcatMembers};
 pub use container::{Entries, Fatbin, Fatbins, find};
 #[cfg(feature = "decompress")]
-pub use decode::{Payload, decode, decode_prefix, open};
+pub use decode::{Decoder, Payload, decode, decode_prefix};
 pub use entry::{ENTRY_HEADER_SIZE, Entry, EntryHeader};
 pub use error::{Error, ErrorKind};
 pub use flags::{Compression, Flags};

@@ -43,7 +43,7 @@ pub fn scan_paths<P: AsRef<Path>>(paths: &[P], options: &Options) -> Report {
         collect(root, path.as_ref(), &mut tasks, &mut report.diagnostics);
     }
     options.progress.expect(tasks.iter().map(|task| task.size).fold(0, u64::saturating_add));
-    let outcomes = parallel::each(&tasks, |task| task.size, |task| read(task, options));
+    let outcomes = parallel::each(&tasks, |task| task.size, || (), |(), task| read(task, options));
     for (root, path) in paths.iter().enumerate() {
         assemble(root, path.as_ref(), &tasks, &outcomes, &mut report);
     }
@@ -147,7 +147,7 @@ fn archive(shown: &str, mapped: &Mapped, options: &Options) -> Outcome {
     }
     let total = zip.members.iter().filter(|member| member.size != u64::MAX).map(|member| member.size);
     options.progress.expect(total.fold(0, u64::saturating_add));
-    let scanned = parallel::each(&zip.members, |member| member.size, |member| zip_member(shown, member, options));
+    let scanned = parallel::each(&zip.members, |member| member.size, || (), |(), member| zip_member(shown, member, options));
     let mut without = 0u64;
     let mut members = Vec::new();
     for scanned in scanned {

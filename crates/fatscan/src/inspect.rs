@@ -2,12 +2,26 @@
 //! what is there.
 
 use cubin::{Cubin, Family, Head, PtxHead, TileIrHead, accelerator_target};
-use fatbin::{Entry, EntryHeader, ErrorKind, Kind};
+use fatbin::{Decoder, Entry, EntryHeader, ErrorKind, Kind};
 use gpu_arch::{Arch, Suffix};
 
 use crate::diagnostic::Code;
 use crate::finder;
 use crate::model::{CodeKind, Image, Linkage};
+
+/// A decoder and what it decoded last, used again for the next payload.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    pub(crate) decoder: Decoder,
+    pub(crate) buffer: Vec<u8>,
+}
+
+impl Scratch {
+    pub(crate) fn decode(&mut self, entry: &Entry<'_>, limit: u64) -> Result<&[u8], fatbin::Error> {
+        self.decoder.decode(entry, limit, &mut self.buffer)?;
+        Ok(&self.buffer)
+    }
+}
 
 /// What an entry's copy of `.nv.compat` says against its header, if it does.
 pub(crate) fn compat(header: &EntryHeader, compat: &[u8]) -> Option<String> {
@@ -51,28 +65,27 @@ pub(crate) fn cubin(payload: &[u8], image: &mut Image, say: &mut dyn FnMut(Code,
 }
 
 /// Whether the cubin of an entry is linked, from its first 64 bytes; unknown where they cannot be had.
-pub(crate) fn linkage(entry: &Entry<'_>, limit: u64, scratch: &mut Vec<u8>) -> Linkage {
-    let decoded = fatbin::decode_prefix(entry, cubin::HEAD_SIZE as u64, limit, scratch);
-    match decoded.ok().and_then(|()| Head::parse(scratch).ok()) {
+pub(crate) fn linkage(entry: &Entry<'_>, limit: u64, scratch: &mut Scratch) -> Linkage {
+    let Scratch { decoder, buffer } = scratch;
+    let decoded = decoder.decode_prefix(entry, cubin::HEAD_SIZE as u64, limit, buffer);
+    match decoded.ok().and_then(|()| Head::parse(buffer).ok()) {
         Some(head) => finder::linkage(head.file_type),
         None => Linkage::Unknown,
     }
 }
 
 /// Whether the images of an entry have entry functions, by decoding the payload. What does not decode stays unknown.
-pub(crate) fn entry_functions(entry: &Entry<'_>, limit: u64, scratch: &mut Vec<u8>, images: &mut [Image]) {
-    if fatbin::decode(entry, limit, scratch).is_err() {
-        return;
-    }
+pub(crate) fn entry_functions(entry: &Entry<'_>, limit: u64, scratch: &mut Scratch, images: &mut [Image]) {
+    let Ok(payload) = scratch.decode(entry, limit) else { return };
     if entry.header().kind == Kind::Concat {
         for (number, member) in entry.members().enumerate() {
             let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
-            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(scratch))) {
+            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(payload))) {
                 image.has_kernels = has_kernels(bytes, image.kind);
             }
         }
     } else if let Some(image) = images.first_mut() {
-        image.has_kernels = has_kernels(scratch, image.kind);
+        image.has_kernels = has_kernels(payload, image.kind);
     }
 }
 
@@ -88,24 +101,24 @@ fn has_kernels(bytes: &[u8], kind: CodeKind) -> Option<bool> {
 pub(crate) fn verify(
     entry: &Entry<'_>,
     limit: u64,
-    scratch: &mut Vec<u8>,
+    scratch: &mut Scratch,
     images: &mut [Image],
     say: &mut dyn FnMut(Code, usize, String),
 ) {
-    match fatbin::decode(entry, limit, scratch) {
-        Ok(()) => {}
+    let payload = match scratch.decode(entry, limit) {
+        Ok(payload) => payload,
         Err(error) if error.kind == ErrorKind::Scrambled => return,
         Err(error) => return say(Code::PayloadDamaged, 0, error.kind.to_string()),
-    }
+    };
     if entry.header().kind == Kind::Concat {
         for (number, member) in entry.members().enumerate() {
             let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
-            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(scratch))) {
+            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(payload))) {
                 compare(bytes, image, &mut |code, detail| say(code, number, detail));
             }
         }
     } else if let Some(image) = images.first_mut() {
-        compare(scratch, image, &mut |code, detail| say(code, 0, detail));
+        compare(payload, image, &mut |code, detail| say(code, 0, detail));
     }
 }
 

@@ -1,12 +1,15 @@
 //! The kernels in an image: names, code size, and what they need.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::Read;
 use std::sync::{Arc, Mutex};
 
 use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernel_details};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
+use foldhash::HashSet;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
+use crate::inspect::Scratch;
 use crate::model::{CodeKind, Module, Source};
 use crate::options::Options;
 use crate::parallel;
@@ -65,10 +68,17 @@ pub struct Names {
 
 impl Names {
     fn intern(&self, name: &[u8]) -> Arc<str> {
-        let name = String::from_utf8_lossy(name);
+        let lossy;
+        let name = match core::str::from_utf8(name) {
+            Ok(name) => name,
+            Err(_) => {
+                lossy = String::from_utf8_lossy(name);
+                &*lossy
+            }
+        };
         // a thread that died while it held the lock leaves a set that is as good as before
         let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match known.get(name.as_ref()) {
+        match known.get(name) {
             Some(name) => Arc::clone(name),
             None => {
                 let name: Arc<str> = name.into();
@@ -79,93 +89,20 @@ impl Names {
     }
 }
 
-/// Bytes of a cubin that are unpacked first.
-const FIRST: usize = 64 * 1024;
-
-/// Reads kernels, with a buffer that is used again.
-#[derive(Debug)]
+/// Reads the kernels of device code that is at hand.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'run> {
     depth: KernelDepth,
-    limit: u64,
     names: &'run Names,
-    buffer: Vec<u8>,
 }
 
 impl<'run> Reader<'run> {
-    pub(crate) fn new(depth: KernelDepth, limit: u64, names: &'run Names) -> Self {
-        Self { depth, limit, names, buffer: Vec::new() }
-    }
-
-    /// The kernels of the images of an entry, in their order; `None` for one that cannot be read or has none to read.
-    pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
-        match entry.header().kind {
-            Kind::Elf => vec![self.cubin_entry(entry)],
-            Kind::Ptx | Kind::RelocatablePtx => {
-                vec![self.whole(entry).map(|reader| reader.ptx(&reader.buffer))]
-            }
-            Kind::Concat => {
-                let Some(reader) = self.whole(entry) else { return Vec::new() };
-                let members = entry.members().flatten();
-                let each = members.map(|member| {
-                    let bytes = member.bytes(&reader.buffer).ok()?;
-                    match member.header().kind {
-                        Kind::Elf => reader.cubin(bytes),
-                        Kind::Ptx | Kind::RelocatablePtx => Some(reader.ptx(bytes)),
-                        _ => None,
-                    }
-                });
-                each.collect()
-            }
-            _ => vec![None],
-        }
-    }
-
-    fn whole(&mut self, entry: &Entry<'_>) -> Option<&Self> {
-        fatbin::decode(entry, self.limit, &mut self.buffer).ok()?;
-        Some(self)
-    }
-
-    fn cubin_entry(&mut self, entry: &Entry<'_>) -> Option<Vec<Kernel>> {
-        if entry.header().unpacked_size() > self.limit {
-            return None;
-        }
-        match fatbin::open(entry).ok()? {
-            Payload::Whole(bytes) => self.cubin(bytes),
-            Payload::Stream(stream) if self.depth == KernelDepth::Names => self.prefix(stream, entry),
-            Payload::Stream(_) | Payload::Block => {
-                let reader = self.whole(entry)?;
-                reader.cubin(&reader.buffer)
-            }
-        }
-    }
-
-    /// Unpacks as much as names the kernels; all of it where the layout does not show them.
-    fn prefix(&mut self, stream: Box<dyn Read + '_>, entry: &Entry<'_>) -> Option<Vec<Kernel>> {
-        let stated = entry.header().unpacked_size();
-        let mut stream = stream.take(stated);
-        self.buffer.clear();
-        let mut wanted = FIRST;
-        loop {
-            let missing = wanted.saturating_sub(self.buffer.len());
-            let room = u64::try_from(missing).unwrap_or(u64::MAX);
-            let read = (&mut stream).take(room).read_to_end(&mut self.buffer).ok()?;
-            let at_end = read < missing || u64::try_from(self.buffer.len()) == Ok(stated);
-            match SymbolPrefix::parse(&self.buffer) {
-                PrefixOutcome::Complete(functions) => {
-                    let kernels = functions.iter().filter(|function| function.is_kernel());
-                    return Some(kernels.map(|function| self.kernel(function)).collect());
-                }
-                PrefixOutcome::NeedMore(more) if !at_end => wanted = more.max(wanted.saturating_add(FIRST)),
-                PrefixOutcome::NeedMore(_) | PrefixOutcome::Unsupported => {
-                    stream.read_to_end(&mut self.buffer).ok()?;
-                    return self.cubin(&self.buffer);
-                }
-            }
-        }
+    pub(crate) fn new(options: &'run Options) -> Self {
+        Self { depth: options.kernels, names: &options.names }
     }
 
     /// The kernels of a whole cubin.
-    pub(crate) fn cubin(&self, bytes: &[u8]) -> Option<Vec<Kernel>> {
+    pub(crate) fn cubin(self, bytes: &[u8]) -> Option<Vec<Kernel>> {
         let functions = Functions::parse(bytes).ok()?;
         if self.depth < KernelDepth::Resources {
             return Some(functions.kernels().map(|function| self.kernel(function)).collect());
@@ -189,7 +126,7 @@ impl<'run> Reader<'run> {
     }
 
     /// The kernels that a PTX text defines.
-    pub(crate) fn ptx(&self, text: &[u8]) -> Vec<Kernel> {
+    pub(crate) fn ptx(self, text: &[u8]) -> Vec<Kernel> {
         let kernels = ptx_kernel_details(text).into_iter().map(|kernel| Kernel {
             name: self.names.intern(kernel.name),
             is_local: kernel.linkage == cubin::PtxLinkage::Local,
@@ -199,7 +136,7 @@ impl<'run> Reader<'run> {
         kernels.collect()
     }
 
-    fn kernel(&self, function: &cubin::Function<'_>) -> Kernel {
+    fn kernel(self, function: &cubin::Function<'_>) -> Kernel {
         Kernel {
             name: self.names.intern(function.name),
             is_local: function.binding == Binding::Local,
@@ -207,6 +144,105 @@ impl<'run> Reader<'run> {
             resources: None,
         }
     }
+}
+
+/// Reads the kernels of fatbin entries, with a decoder and a buffer that are used again.
+#[derive(Debug)]
+pub(crate) struct EntryReader<'run> {
+    reader: Reader<'run>,
+    limit: u64,
+    scratch: Scratch,
+}
+
+impl<'run> EntryReader<'run> {
+    pub(crate) fn new(options: &'run Options) -> Self {
+        let limit = options.limits.payload_bytes;
+        Self { reader: Reader::new(options), limit, scratch: Scratch::default() }
+    }
+
+    /// The kernels of the images of an entry, in their order; `None` for one that cannot be read or has none to read.
+    pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
+        let reader = self.reader;
+        match entry.header().kind {
+            Kind::Elf if reader.depth == KernelDepth::Names => vec![self.prefix(entry)],
+            Kind::Elf => vec![self.whole(entry).and_then(|bytes| reader.cubin(bytes))],
+            Kind::Ptx | Kind::RelocatablePtx => vec![self.whole(entry).map(|text| reader.ptx(text))],
+            Kind::Concat => {
+                let Some(payload) = self.whole(entry) else { return Vec::new() };
+                let each = entry.members().flatten().map(|member| {
+                    let bytes = member.bytes(payload).ok()?;
+                    match member.header().kind {
+                        Kind::Elf => reader.cubin(bytes),
+                        Kind::Ptx | Kind::RelocatablePtx => Some(reader.ptx(bytes)),
+                        _ => None,
+                    }
+                });
+                each.collect()
+            }
+            _ => vec![None],
+        }
+    }
+
+    fn whole(&mut self, entry: &Entry<'_>) -> Option<&[u8]> {
+        self.scratch.decode(entry, self.limit).ok()
+    }
+
+    /// Unpacks as much of a cubin as names its kernels; all of it where the layout does not show them.
+    fn prefix(&mut self, entry: &Entry<'_>) -> Option<Vec<Kernel>> {
+        let stated = entry.header().unpacked_size();
+        if stated > self.limit {
+            return None;
+        }
+        let Scratch { decoder, buffer } = &mut self.scratch;
+        match decoder.open(entry).ok()? {
+            Payload::Whole(bytes) => return self.reader.cubin(bytes),
+            Payload::Block => {}
+            Payload::Stream(mut stream) => {
+                let stated = usize::try_from(stated).ok()?;
+                let mut prefix = SymbolPrefix::new();
+                let mut filled = 0_usize;
+                loop {
+                    let wanted = match prefix.read(buffer.get(..filled)?) {
+                        PrefixOutcome::Complete(functions) => {
+                            let kernels = functions.iter().filter(|function| function.is_kernel());
+                            return Some(kernels.map(|function| self.reader.kernel(function)).collect());
+                        }
+                        PrefixOutcome::NeedMore(wanted) => wanted.min(stated),
+                        PrefixOutcome::Unsupported => break,
+                    };
+                    if buffer.len() < wanted {
+                        buffer.resize(wanted, 0);
+                    }
+                    let Some(room) = buffer.get_mut(filled..wanted) else { break };
+                    let read = fill(&mut stream, room)?;
+                    if read == 0 {
+                        break;
+                    }
+                    filled = filled.saturating_add(read);
+                }
+            }
+        }
+        let reader = self.reader;
+        self.whole(entry).and_then(|bytes| reader.cubin(bytes))
+    }
+}
+
+/// Reads until `buffer` is full or the stream ends; `None` where it is damaged.
+fn fill(stream: &mut dyn Read, buffer: &mut [u8]) -> Option<usize> {
+    let mut filled = 0_usize;
+    loop {
+        let room = buffer.get_mut(filled..)?;
+        match stream.read(room).ok()? {
+            0 => return Some(filled),
+            read => filled = filled.saturating_add(read),
+        }
+    }
+}
+
+/// [`cubin::demangle`] of many names, by all threads.
+#[must_use]
+pub fn demangle_each(names: &[&str]) -> Vec<Option<String>> {
+    names.par_iter().map(|name| cubin::demangle(name.as_bytes())).collect()
 }
 
 /// Whether images of this kind have kernels to read.
@@ -225,9 +261,9 @@ pub(crate) fn read(slice: &[u8], modules: &mut [Module], options: &Options) {
     let found = parallel::each(
         &jobs,
         |(_, bytes)| *bytes,
-        |(offset, _)| {
+        || EntryReader::new(options),
+        |reader, (offset, _)| {
             let entry = usize::try_from(*offset).ok().and_then(|at| slice.get(at..)).and_then(entry_at);
-            let mut reader = Reader::new(options.kernels, options.limits.payload_bytes, &options.names);
             entry.map(|entry| reader.entry(&entry)).unwrap_or_default()
         },
     );

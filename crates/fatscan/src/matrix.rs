@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use gpu_arch::rules::{Device, Environment};
 
 use crate::judge::picked;
@@ -14,7 +15,7 @@ use crate::model::{CodeKind, Image, Linkage, Member};
 pub struct Matrix {
     /// Kinds and architectures of images with kernels, SASS first.
     pub columns: Vec<Column>,
-    /// Kernels by name; local ones of different modules stand apart.
+    /// Kernels in the order of their names; local ones of different modules stand apart.
     pub rows: Vec<Row>,
     /// Images whose kernels could not be read.
     pub unreadable: usize,
@@ -78,7 +79,7 @@ impl Matrix {
     /// The kernels of a member that was scanned with a [`crate::KernelDepth`].
     #[must_use]
     pub fn of(member: &Member) -> Self {
-        let mut rows: BTreeMap<(Arc<str>, Option<usize>), BTreeMap<Column, Cell>> = BTreeMap::new();
+        let mut rows: HashMap<(Arc<str>, Option<usize>), BTreeMap<Column, Cell>> = HashMap::default();
         let mut columns = BTreeSet::new();
         let mut unreadable = 0usize;
         for (index, module) in member.modules.iter().enumerate() {
@@ -97,6 +98,7 @@ impl Matrix {
             }
         }
         let mut rows: Vec<Row> = rows.into_iter().map(|((name, module), cells)| Row { name, module, cells }).collect();
+        rows.sort_unstable_by(|a, b| (&a.name, a.module).cmp(&(&b.name, b.module)));
         rows.iter_mut().for_each(mark_stubs);
         Self { columns: columns.into_iter().collect(), rows, unreadable }
     }
@@ -105,17 +107,20 @@ impl Matrix {
     #[must_use]
     pub fn totals(&self, column: Column) -> Totals {
         let mut totals = Totals::default();
-        let mut names = BTreeSet::new();
+        let mut last: Option<&Arc<str>> = None;
         for row in &self.rows {
             let Some(cell) = row.cells.get(&column) else { continue };
-            names.insert(&row.name);
+            // rows are in the order of their names
+            if last != Some(&row.name) {
+                totals.names = totals.names.saturating_add(1);
+                last = Some(&row.name);
+            }
             totals.kernels = totals.kernels.saturating_add(1);
             totals.definitions = totals.definitions.saturating_add(cell.count);
             let bytes = cell.code_bytes.saturating_mul(u64::try_from(cell.count).unwrap_or(u64::MAX));
             totals.code_bytes = totals.code_bytes.saturating_add(bytes);
             totals.stubs = totals.stubs.saturating_add(usize::from(cell.is_stub));
         }
-        totals.names = names.len();
         totals
     }
 

@@ -6,17 +6,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 /// `work` over all items, the heaviest first, by as many threads as the pool has. Results are in the order of the
-/// items, whatever the threads did.
-pub(crate) fn each<T: Sync, R: Send>(items: &[T], weight: impl Fn(&T) -> u64, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// items, whatever the threads did. Each thread makes one `Tools` and works with it.
+pub(crate) fn each<T: Sync, R: Send, Tools>(
+    items: &[T],
+    weight: impl Fn(&T) -> u64,
+    tools: impl Fn() -> Tools + Sync,
+    work: impl Fn(&mut Tools, &T) -> R + Sync,
+) -> Vec<R> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|index| core::cmp::Reverse(items.get(*index).map_or(0, &weight)));
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
     (0..rayon::current_num_threads().min(items.len())).into_par_iter().with_max_len(1).for_each(|_| {
+        let mut tools = tools();
         let take = || order.get(next.fetch_add(1, Ordering::Relaxed)).copied();
         while let Some(index) = take() {
             if let Some(item) = items.get(index) {
-                let result = work(item);
+                let result = work(&mut tools, item);
                 // a poisoned lock means that another worker died, and with it the whole call
                 if let Ok(mut results) = results.lock() {
                     results.push((index, result));

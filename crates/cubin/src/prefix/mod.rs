@@ -45,15 +45,18 @@ pub enum PrefixOutcome<'data> {
 /// let cubin::PrefixOutcome::Complete(functions) = cubin::SymbolPrefix::parse(&cubin[..more]) else { panic!() };
 /// assert_eq!(functions[0].name, b"k");
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct SymbolPrefix;
+#[derive(Clone, Debug, Default)]
+pub struct SymbolPrefix {
+    /// Bytes of the string tables that were searched for their end.
+    searched: usize,
+}
 
 /// Where the first section begins.
 const TABLES: usize = HEAD_SIZE;
 /// The start of `.shstrtab`.
 const FIRST_NAMES: &[u8] = b"\0.shstrtab\0.strtab\0.symtab\0";
-/// A first try that most cubins need no more than.
-const FIRST_TRY: usize = 64 << 10;
+/// Bytes that are asked for at once: zstd unpacks blocks of this size.
+const STEP: usize = 128 << 10;
 
 /// Why a reading stopped before it was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,23 +67,35 @@ enum Stop {
 }
 
 impl SymbolPrefix {
+    /// A reader of one cubin, for who gets its bytes step by step.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { searched: 0 }
+    }
+
     /// Reads the functions from `prefix`, the first bytes of a cubin or all of it. Given more than is needed it tells the
     /// same.
     #[must_use]
     pub fn parse(prefix: &[u8]) -> PrefixOutcome<'_> {
+        Self::new().read(prefix)
+    }
+
+    /// As [`SymbolPrefix::parse`]. After [`PrefixOutcome::NeedMore`], `prefix` must go on where it ended before: what was
+    /// searched is not searched again.
+    pub fn read<'data>(&mut self, prefix: &'data [u8]) -> PrefixOutcome<'data> {
         if prefix.len() < HEAD_SIZE {
             let magic = b"\x7fELF";
             let same = prefix.iter().zip(magic).all(|(byte, magic)| byte == magic);
-            return if same { PrefixOutcome::NeedMore(FIRST_TRY) } else { PrefixOutcome::Unsupported };
+            return if same { PrefixOutcome::NeedMore(STEP) } else { PrefixOutcome::Unsupported };
         }
         let Some(layout) = Layout::read(prefix) else { return PrefixOutcome::Unsupported };
         // what lies behind the start of the section table cannot be one of the three tables
         let body = prefix.get(..layout.end).unwrap_or(prefix);
-        match layout.functions(body) {
+        match layout.functions(body, &mut self.searched) {
             Ok(functions) => PrefixOutcome::Complete(functions),
             Err(Stop::Short) if body.len() < layout.end => {
-                let next = prefix.len().saturating_mul(2).max(FIRST_TRY);
-                PrefixOutcome::NeedMore(next.min(layout.end))
+                let next = prefix.len().saturating_add(STEP.max(prefix.len() / 4));
+                PrefixOutcome::NeedMore((next - next % STEP).min(layout.end))
             }
             Err(_) => PrefixOutcome::Unsupported,
         }
@@ -109,8 +124,8 @@ impl Layout {
         known.then_some(Self { end, sections: sections.into() })
     }
 
-    fn functions(self, body: &[u8]) -> Result<Vec<Function<'_>>, Stop> {
-        let strings = Strings::find(body)?;
+    fn functions<'data>(self, body: &'data [u8], searched: &mut usize) -> Result<Vec<Function<'data>>, Stop> {
+        let strings = Strings::find(body, searched)?;
         let whole = body.len() >= self.end;
         let (start, sections, length) = (strings.end, self.sections, strings.length());
         let records = Records { data: body, start, sections, strings: length, whole };

@@ -1,5 +1,4 @@
-use std::collections::HashMap;
-
+use foldhash::{HashMap, HashMapExt};
 use memchr::{memchr, memmem};
 
 use super::records::Symbol;
@@ -28,14 +27,16 @@ const fn is_foreign(byte: u8) -> bool {
 }
 
 impl<'data> Strings<'data> {
-    /// Finds where the strings end and the symbols begin.
-    pub(super) fn find(body: &'data [u8]) -> Result<Self, Stop> {
+    /// Finds where the strings end and the symbols begin; so many bytes were `searched` before.
+    pub(super) fn find(body: &'data [u8], searched: &mut usize) -> Result<Self, Stop> {
         let rest = body.get(TABLES..).ok_or(Stop::Short)?;
         let shared = rest.len().min(FIRST_NAMES.len());
         if rest.get(..shared) != FIRST_NAMES.get(..shared) {
             return Err(Stop::Unsupported);
         }
-        let foreign = first_foreign(rest).ok_or(Stop::Short)?;
+        let foreign = first_foreign(rest, *searched);
+        *searched = foreign.unwrap_or(rest.len());
+        let foreign = foreign.ok_or(Stop::Short)?;
         // the section starts at a multiple of 8, and so does the table
         let symbols = (foreign & !7).checked_sub(NULL_SYMBOL).ok_or(Stop::Unsupported)?;
         let (region, behind) = rest.split_at_checked(symbols).ok_or(Stop::Unsupported)?;
@@ -67,7 +68,9 @@ impl<'data> Strings<'data> {
         let mut found = None;
         let mut from = FIRST_NAMES.len().checked_sub(1)?;
         let zeros = memmem::Finder::new(b"\0\0");
-        while let Some(at) = zeros.find(self.region.get(from..)?) {
+        // the name that lies farthest in the table lies in the region too
+        let region = self.region.get(..self.region.len().checked_sub(*names.first()?)?)?;
+        while let Some(at) = zeros.find(region.get(from..)?) {
             let place = from.checked_add(at)?.checked_add(1)?;
             from = place;
             let mut fits = true;
@@ -103,7 +106,8 @@ impl<'data> Strings<'data> {
     /// Whether sections of code and functions name each other: no `.text.K` without a function K, and no kernel without
     /// its section.
     pub(super) fn agree(&self, table: usize, functions: &[Function<'_>]) -> bool {
-        let mut seen: HashMap<&[u8], bool> = self.code_names(table).map(|name| (name, false)).collect();
+        let mut seen: HashMap<&[u8], bool> = HashMap::with_capacity(functions.len());
+        seen.extend(self.code_names(table).map(|name| (name, false)));
         for function in functions {
             match seen.get_mut(function.name) {
                 Some(seen) => *seen = true,
@@ -115,9 +119,9 @@ impl<'data> Strings<'data> {
     }
 }
 
-fn first_foreign(data: &[u8]) -> Option<usize> {
-    let mut start = 0_usize;
-    for block in data.chunks(BLOCK) {
+fn first_foreign(data: &[u8], from: usize) -> Option<usize> {
+    let mut start = from;
+    for block in data.get(from..)?.chunks(BLOCK) {
         if block.iter().fold(false, |any, byte| any | is_foreign(*byte)) {
             let at = block.iter().position(|byte| is_foreign(*byte))?;
             return start.checked_add(at);

@@ -252,8 +252,8 @@ impl<S: ByteStream> Finder<'_, S> {
         if stub && step.images.iter().any(|image| image.has_kernels.is_none()) {
             inspect::entry_functions(&entry, limit, &mut self.scratch, &mut step.images);
         }
-        if deep && let Some(mut reader) = self.reader() {
-            for (image, kernels) in step.images.iter_mut().zip(reader.entry(&entry)) {
+        if deep {
+            for (image, kernels) in step.images.iter_mut().zip(self.entries.entry(&entry)) {
                 image.kernels = kernels;
             }
         }

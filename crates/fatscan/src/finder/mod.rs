@@ -13,7 +13,8 @@ use ::fatbin::Wrapper;
 use fatscan_containers::{ByteStream, Format, SNIFF_SIZE, announced};
 
 use crate::diagnostic::Code;
-use crate::kernels::{KernelDepth, Reader};
+use crate::inspect;
+use crate::kernels::{EntryReader, KernelDepth, Reader};
 use crate::model::Module;
 use crate::options::Options;
 use patterns::{LONGEST, Pattern};
@@ -64,7 +65,8 @@ pub(crate) struct Finder<'run, S> {
     /// Up to here bytes belong to a fatbin that is damaged: its payloads are no findings of their own.
     shadow_end: u64,
     reported: u64,
-    scratch: Vec<u8>,
+    scratch: inspect::Scratch,
+    entries: EntryReader<'run>,
 }
 
 impl<'run, S: ByteStream> Finder<'run, S> {
@@ -80,7 +82,8 @@ impl<'run, S: ByteStream> Finder<'run, S> {
             rereads: 0,
             shadow_end: 0,
             reported: 0,
-            scratch: Vec::new(),
+            scratch: inspect::Scratch::default(),
+            entries: EntryReader::new(options),
         };
         finder.watch_headers();
         finder.search();
@@ -195,7 +198,7 @@ impl<'run, S: ByteStream> Finder<'run, S> {
     /// A reader of kernels, where they are asked for.
     fn reader(&self) -> Option<Reader<'run>> {
         let wanted = self.options.kernels != KernelDepth::None;
-        wanted.then(|| Reader::new(self.options.kernels, self.options.limits.payload_bytes, &self.options.names))
+        wanted.then(|| Reader::new(self.options))
     }
 
     fn issue(&mut self, code: Code, offset: Option<u64>, detail: String) {
