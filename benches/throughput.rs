@@ -2,7 +2,9 @@
 //!
 //! `cargo bench --bench throughput -- wheel PATH`: the scan of a wheel against inflating its native members only, with
 //! the same inflater on as many threads. `... -- tree PATH`: the scan of a directory against reading its files.
-//! Prints each pair and the median of the ratios.
+//! `... -- kernels PATH` and `... -- resources PATH`: the matrix of kernels and architectures of a library, without and
+//! with what the kernels need, against decompressing all payloads with the same decoder on as many threads. Prints each
+//! pair and the median of the ratios.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers, run by hand")]
 
@@ -11,7 +13,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fatscan::{Options, scan_paths, with_threads};
+use fatbin::{Decoder, Entry};
+use fatscan::{KernelDepth, Matrix, Options, scan_paths, with_threads};
 use fatscan_containers::{ByteStream, Format, Inflater, SNIFF_SIZE, Zip, ZipMethod, map, walk};
 
 const PAIRS: usize = 11;
@@ -19,22 +22,24 @@ const PAIRS: usize = 11;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let [kind, path] = words.as_slice() else {
-        println!("skipped: no file named; cargo bench --bench throughput -- wheel PATH | tree PATH");
+        println!("skipped: no file named; cargo bench --bench throughput -- wheel|tree|kernels|resources PATH");
         return;
     };
     let path = Path::new(path);
-    let floor: fn(&Path) -> u64 = match kind.as_str() {
-        "wheel" => inflate,
-        "tree" => read,
+    let (floor, kernels): (fn(&Path) -> u64, KernelDepth) = match kind.as_str() {
+        "wheel" => (inflate, KernelDepth::None),
+        "tree" => (read, KernelDepth::None),
+        "kernels" => (decode, KernelDepth::Names),
+        "resources" => (decode, KernelDepth::Resources),
         _ => {
-            println!("unknown kind `{kind}`: wheel or tree");
+            println!("unknown kind `{kind}`: wheel, tree, kernels or resources");
             return;
         }
     };
     let mut ratios = Vec::new();
     for pair in 0..=PAIRS {
         // the order within a pair alternates; the first pair warms the page cache and does not count
-        let scan = || time(|| scan_paths(&[path], &Options::default()).artefacts.len() as u64);
+        let scan = || time(|| self::scan(path, kernels));
         let least = || time(|| with_threads(0, || floor(path)).unwrap());
         let (scanned, floored) = if pair % 2 == 0 {
             let scanned = scan();
@@ -57,6 +62,45 @@ fn time(work: impl FnOnce() -> u64) -> Duration {
     let start = Instant::now();
     std::hint::black_box(work());
     start.elapsed()
+}
+
+/// The least that a command does with the file. Returns the number of artefacts or rows.
+fn scan(path: &Path, kernels: KernelDepth) -> u64 {
+    let report = scan_paths(&[path], &Options { kernels, ..Options::default() });
+    if kernels == KernelDepth::None {
+        return report.artefacts.len() as u64;
+    }
+    report
+        .artefacts
+        .iter()
+        .flat_map(|artefact| &artefact.members)
+        .map(|member| Matrix::of(member).rows.len() as u64)
+        .sum()
+}
+
+/// Decompresses every payload of the fatbins in a file once. Returns the bytes.
+fn decode(path: &Path) -> u64 {
+    let mapped = map(path).unwrap();
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    for fatbin in fatbin::find(&mapped) {
+        entries.extend(fatbin.entries().map_while(Result::ok).map(|(_, entry)| entry));
+    }
+    entries.sort_by_key(|entry| entry.header().unpacked_size());
+    let left = Mutex::new(entries);
+    let total = AtomicU64::new(0);
+    rayon::scope(|scope| {
+        for _ in 0..rayon::current_num_threads() {
+            scope.spawn(|_| {
+                let (mut decoder, mut out) = (Decoder::new(), Vec::new());
+                loop {
+                    let Some(entry) = left.lock().unwrap().pop() else { break };
+                    decoder.decode(&entry, u64::MAX, &mut out).unwrap();
+                    total.fetch_add(out.len() as u64, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    total.into_inner()
 }
 
 /// Inflates every native member once, the largest first, checksums left out. Returns the bytes.

@@ -508,6 +508,21 @@ fn matrix_names_each_kernel_with_its_sizes() {
 }
 
 #[test]
+fn kernels_of_several_scans_share_their_rows() {
+    let cubin = |arch: &str| scanned(arch, &Cubin::new(arch).kernel("_Z3addPfi").bytes(), KernelDepth::Names);
+    // each scan keeps the names by itself
+    let mut member = cubin("80");
+    member.modules.extend(cubin("90").modules);
+    member.modules.extend(cubin("90").modules);
+    let matrix = Matrix::of(&member);
+    let rows: Vec<(&str, Vec<usize>)> =
+        matrix.rows.iter().map(|row| (&*row.name, row.cells.values().map(|cell| cell.count).collect())).collect();
+    assert_eq!(rows, [("_Z3addPfi", vec![1, 2]), ("k", vec![1, 2])]);
+    let totals = matrix.totals(matrix.columns[1]);
+    assert_eq!((totals.names, totals.kernels, totals.definitions), (2, 2, 4));
+}
+
+#[test]
 fn filter_takes_mangled_and_demangled_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = wheel(folder.path());

@@ -33,10 +33,15 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
     };
     let depth = if args.resources { list::Depth::Resources } else { list::Depth::Kernels };
     let report = list::scan(&args.paths, &args.common, depth)?;
-    let view =
-        View { query, filter, resources: args.resources, mangled: args.mangled, environment: Environment::default() };
-    let write = || render::kernels::write(&report, &view, args.format);
-    fatscan::with_threads(args.common.threads, write).map_err(|error| Failure::new(format!("no threads: {error}")))??;
+    let view = View {
+        query,
+        filter,
+        resources: args.resources,
+        mangled: args.mangled,
+        environment: Environment::default(),
+        threads: args.common.threads,
+    };
+    render::kernels::write(&report, &view, args.format)?;
     output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != fatscan::Level::Note));
     Ok(list::exit_code(&report))
 }

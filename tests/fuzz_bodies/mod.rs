@@ -95,8 +95,11 @@ pub fn cubin_payload(data: &[u8]) {
 /// The first bytes of a cubin: more is asked for only where that is more, and in the end there is an answer.
 pub fn symbol_prefix(data: &[u8]) {
     let mut length = data.len().min(64);
+    let mut reader = SymbolPrefix::new();
     for _ in 0..64 {
-        match SymbolPrefix::parse(&data[..length]) {
+        let outcome = reader.read(&data[..length]);
+        assert_eq!(outcome, SymbolPrefix::parse(&data[..length]), "step by step and at once");
+        match outcome {
             PrefixOutcome::NeedMore(more) => {
                 assert!(more > length, "{length} bytes are there and {more} are wanted");
                 if length == data.len() {

@@ -145,7 +145,8 @@ pub(super) fn fields(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
         if index > 0 {
             out.write_all(b",")?;
         }
-        if field.contains([',', '"', '\n', '\r']) {
+        // without an early end the compiler makes vector code of it; names of kernels are long
+        if field.bytes().fold(false, |any, byte| any | matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
             write!(out, "\"{}\"", field.replace('"', "\"\""))?;
         } else {
             out.write_all(field.as_bytes())?;

@@ -1,6 +1,7 @@
 //! Kernels by architecture.
 
 use std::io::{self, BufWriter, Write};
+use std::sync::mpsc;
 
 use anstyle::Style;
 use fatscan::{Artefact, CodeKind, Column, KernelResources, Matrix, Member, Report, Row, Totals, holes};
@@ -19,11 +20,8 @@ const DIM: Style = Style::new().dimmed();
 
 /// Names that are demangled at a time; the longest text of one is 64 KiB.
 const NAMES: usize = 256;
-
-fn demangled(rows: &[&Row]) -> Vec<Option<String>> {
-    let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
-    fatscan::demangle_each(&names)
-}
+/// How many times as many may wait to be written.
+const AHEAD: usize = 2;
 
 /// What to show.
 pub(crate) enum Query {
@@ -43,19 +41,49 @@ pub(crate) struct View {
     pub(crate) resources: bool,
     pub(crate) mangled: bool,
     pub(crate) environment: Environment,
+    /// As `--threads` says.
+    pub(crate) threads: usize,
 }
 
 impl View {
-    /// Calls `each` with every row and the name to show, in their order. Names are demangled by all threads, some at a
-    /// time, so that few are held.
+    /// Calls `each` with every row and the name to show, in their order.
     fn named<'r>(&self, rows: &[&'r Row], mut each: impl FnMut(&'r Row, &str) -> io::Result<()>) -> io::Result<()> {
-        for rows in rows.chunks(NAMES) {
-            let plain = if self.mangled { Vec::new() } else { demangled(rows) };
-            for (index, row) in rows.iter().enumerate() {
-                each(row, plain.get(index).and_then(Option::as_deref).unwrap_or(&row.name))?;
-            }
+        if self.mangled {
+            return rows.iter().try_for_each(|row| each(row, &row.name));
         }
-        Ok(())
+        self.demangled(rows, |row, plain| each(row, plain.as_deref().unwrap_or(&row.name)))
+    }
+
+    /// Calls `each` with every row and its demangled name, in their order. Names are demangled by all threads, ahead of
+    /// `each` but not far, so that few are held.
+    fn demangled<'r, E>(
+        &self,
+        rows: &[&'r Row],
+        mut each: impl FnMut(&'r Row, Option<String>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        std::thread::scope(|scope| {
+            let (send, receive) = mpsc::sync_channel(AHEAD);
+            scope.spawn(move || {
+                let work = || {
+                    for rows in rows.chunks(NAMES) {
+                        let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
+                        // the other end has met an error
+                        if send.send(fatscan::demangle_each(&names)).is_err() {
+                            return;
+                        }
+                    }
+                };
+                // without threads the names stay as they are
+                fatscan::with_threads(self.threads, work)
+            });
+            for rows in rows.chunks(NAMES) {
+                let mut plain = receive.recv().unwrap_or_default().into_iter();
+                for row in rows {
+                    each(row, plain.next().flatten())?;
+                }
+            }
+            Ok(())
+        })
     }
 
     fn keeps(&self, mangled: &str) -> bool {
@@ -276,7 +304,7 @@ impl Serialize for JsonMember<'_> {
         let mut fields = serializer.serialize_struct("Member", 4)?;
         fields.serialize_field("path", &member.path)?;
         fields.serialize_field("totals", &totals.collect::<Vec<_>>())?;
-        fields.serialize_field("kernels", &JsonRows(&rows))?;
+        fields.serialize_field("kernels", &JsonRows { rows: &rows, view })?;
         fields.serialize_field("unreadable_images", &matrix.unreadable)?;
         fields.end()
     }
@@ -307,16 +335,15 @@ impl JsonTotals {
     }
 }
 
-struct JsonRows<'a>(&'a [&'a Row]);
+struct JsonRows<'a> {
+    rows: &'a [&'a Row],
+    view: &'a View,
+}
 
 impl Serialize for JsonRows<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
-        for rows in self.0.chunks(NAMES) {
-            for (row, plain) in rows.iter().zip(demangled(rows)) {
-                all.serialize_element(&JsonRow::new(row, plain))?;
-            }
-        }
+        let mut all = serializer.serialize_seq(Some(self.rows.len()))?;
+        self.view.demangled(self.rows, |row, plain| all.serialize_element(&JsonRow::new(row, plain)))?;
         all.end()
     }
 }
@@ -370,7 +397,8 @@ impl<'a> JsonRow<'a> {
 
 fn document<'a>(report: &'a Report, view: &'a View) -> Document<'a> {
     let members = |artefact: &'a Artefact| artefact.members.iter().map(|member| JsonMember { member, view }).collect();
-    let artefacts = report.artefacts.iter().map(|artefact| JsonArtefact { path: &artefact.path, members: members(artefact) });
+    let artefacts =
+        report.artefacts.iter().map(|artefact| JsonArtefact { path: &artefact.path, members: members(artefact) });
     Document {
         schema: 1,
         tool: Tool { name: "fatscan", version: env!("CARGO_PKG_VERSION") },
@@ -405,37 +433,36 @@ fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
         for member in &artefact.members {
             let matrix = Matrix::of(member);
             let rows = chosen(member, &matrix, view);
-            for rows in rows.chunks(NAMES) {
-                for (row, plain) in rows.iter().zip(demangled(rows)) {
-                    // what the lines of a kernel share: its names may be long
-                    let module = row.module.map(|module| module.to_string()).unwrap_or_default();
-                    let plain = plain.unwrap_or_default();
-                    let mut start = Vec::new();
-                    csv::fields(&mut start, &[&artefact.path, &member.path, &row.name, &plain, &module])?;
-                    for (column, cell) in &row.cells {
-                        out.write_all(&start)?;
-                        let own = cell.resources;
-                        let figure = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
-                        csv::line(
-                            out,
-                            &[
-                                "",
-                                column.kind.name(),
-                                &arch_name(*column),
-                                if column.relocatable { "true" } else { "false" },
-                                &cell.count.to_string(),
-                                &cell.code_bytes.to_string(),
-                                if cell.is_stub { "true" } else { "false" },
-                                &figure(own.and_then(|own| own.registers).map(u64::from)),
-                                &figure(own.and_then(|own| own.stack).map(u64::from)),
-                                &figure(own.map(|own| own.shared)),
-                                &figure(own.map(|own| own.local)),
-                                &figure(own.map(|own| own.constant0)),
-                            ],
-                        )?;
+            view.demangled(&rows, |row, plain| {
+                // what the lines of a kernel share: its names may be long
+                let module = row.module.map(|module| module.to_string()).unwrap_or_default();
+                let plain = plain.unwrap_or_default();
+                let mut start = Vec::new();
+                csv::fields(&mut start, &[&artefact.path, &member.path, &row.name, &plain, &module])?;
+                for (column, cell) in &row.cells {
+                    out.write_all(&start)?;
+                    write!(
+                        out,
+                        ",{},{}_{},{},{},{},{}",
+                        column.kind.name(),
+                        words::prefix(column.kind),
+                        column.arch,
+                        column.relocatable,
+                        cell.count,
+                        cell.code_bytes,
+                        cell.is_stub
+                    )?;
+                    match cell.resources {
+                        Some(own) => {
+                            let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
+                            let (registers, stack) = (number(own.registers), number(own.stack));
+                            write!(out, ",{registers},{stack},{},{},{}\r\n", own.shared, own.local, own.constant0)?;
+                        }
+                        None => out.write_all(b",,,,,\r\n")?,
                     }
                 }
-            }
+                Ok::<(), io::Error>(())
+            })?;
         }
     }
     Ok(())

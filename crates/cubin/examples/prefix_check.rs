@@ -28,7 +28,7 @@ struct Counts {
     /// Least bytes with which the prefix is complete.
     needed: u64,
     most_needed: usize,
-    /// Bytes that the suggested sizes come to, by doubling.
+    /// Bytes that the suggested sizes come to.
     asked: u64,
     /// How many tries it took.
     tries: BTreeMap<usize, usize>,
@@ -56,9 +56,10 @@ impl Counts {
         }
         self.resource_time += start.elapsed();
         let (mut length, mut tries) = (0, 0);
+        let mut reader = SymbolPrefix::new();
         let outcome = loop {
             let start = Instant::now();
-            let outcome = SymbolPrefix::parse(&data[..length]);
+            let outcome = reader.read(&data[..length]);
             self.prefix_time += start.elapsed();
             match outcome {
                 PrefixOutcome::NeedMore(more) if length < data.len() && more > length => {
@@ -149,7 +150,7 @@ fn main() -> std::io::Result<()> {
     println!("cubins {cubins}, complete {complete}, unsupported {unsupported}, mismatches {mismatches}");
     println!("undecodable entries {undecodable}; functions {functions}, kernels {kernels}");
     let Counts { size, needed, most_needed, asked, tries, .. } = &counts;
-    println!("bytes {size}, needed {needed} (most {most_needed}), asked by doubling {asked}, tries {tries:?}");
+    println!("bytes {size}, needed {needed} (most {most_needed}), asked {asked}, tries {tries:?}");
     let Counts { prefix_time, whole_time, resource_time, .. } = &counts;
     println!("prefix parse {prefix_time:?}, whole parse {whole_time:?}, resources {resource_time:?}");
     let Counts { decode_time, prefix_decode_time, .. } = &counts;

@@ -31,12 +31,15 @@ fn check_every_length(label: &str, data: &[u8]) {
     let whole = Functions::parse(data).unwrap();
     let end = symbols_end(data);
     let mut least = None;
+    let mut reader = SymbolPrefix::new();
     for length in 0..data.len() {
         // all lengths up to the end of the tables, then some
         if length > end + 64 && length % 61 != 0 {
             continue;
         }
-        match SymbolPrefix::parse(&data[..length]) {
+        let outcome = SymbolPrefix::parse(&data[..length]);
+        assert_eq!(reader.read(&data[..length]), outcome, "{label}: {length} bytes, step by step");
+        match outcome {
             PrefixOutcome::Complete(functions) => {
                 assert_eq!(functions, whole.all(), "{label}: {length} bytes");
                 least.get_or_insert(length);

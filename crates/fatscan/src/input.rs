@@ -147,7 +147,8 @@ fn archive(shown: &str, mapped: &Mapped, options: &Options) -> Outcome {
     }
     let total = zip.members.iter().filter(|member| member.size != u64::MAX).map(|member| member.size);
     options.progress.expect(total.fold(0, u64::saturating_add));
-    let scanned = parallel::each(&zip.members, |member| member.size, || (), |(), member| zip_member(shown, member, options));
+    let scanned =
+        parallel::each(&zip.members, |member| member.size, || (), |(), member| zip_member(shown, member, options));
     let mut without = 0u64;
     let mut members = Vec::new();
     for scanned in scanned {

@@ -1,5 +1,6 @@
 //! Kernels by architecture: which image of a file holds which kernel, and which kernels a device would lack.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -79,7 +80,9 @@ impl Matrix {
     /// The kernels of a member that was scanned with a [`crate::KernelDepth`].
     #[must_use]
     pub fn of(member: &Member) -> Self {
-        let mut rows: HashMap<(Arc<str>, Option<usize>), BTreeMap<Column, Cell>> = HashMap::default();
+        // a scan keeps each name once, so that its address tells it; rows that it does not tell are joined afterwards
+        let mut known: HashMap<(usize, Option<usize>), usize> = HashMap::default();
+        let mut rows: Vec<Row> = Vec::new();
         let mut columns = BTreeSet::new();
         let mut unreadable = 0usize;
         for (index, module) in member.modules.iter().enumerate() {
@@ -92,13 +95,26 @@ impl Matrix {
                     columns.insert(column);
                 }
                 for kernel in kernels {
-                    let key = (Arc::clone(&kernel.name), kernel.is_local.then_some(index));
-                    add(rows.entry(key).or_default(), column, kernel);
+                    let module = kernel.is_local.then_some(index);
+                    let address = Arc::as_ptr(&kernel.name).addr();
+                    let at = *known.entry((address, module)).or_insert_with(|| {
+                        rows.push(Row { name: Arc::clone(&kernel.name), module, cells: BTreeMap::new() });
+                        rows.len().saturating_sub(1)
+                    });
+                    if let Some(row) = rows.get_mut(at) {
+                        add(&mut row.cells, column, Cell::of(kernel));
+                    }
                 }
             }
         }
-        let mut rows: Vec<Row> = rows.into_iter().map(|((name, module), cells)| Row { name, module, cells }).collect();
         rows.sort_unstable_by(|a, b| (&a.name, a.module).cmp(&(&b.name, b.module)));
+        rows.dedup_by(|later, row| {
+            let same = (&later.name, later.module) == (&row.name, row.module);
+            if same {
+                later.cells.iter().for_each(|(column, cell)| add(&mut row.cells, *column, *cell));
+            }
+            same
+        });
         rows.iter_mut().for_each(mark_stubs);
         Self { columns: columns.into_iter().collect(), rows, unreadable }
     }
@@ -139,14 +155,24 @@ pub(crate) fn column(image: &Image) -> Option<Column> {
     Some(Column { relocatable: image.linkage == Linkage::Relocatable, kind: image.kind, arch: image.arch? })
 }
 
-fn add(cells: &mut BTreeMap<Column, Cell>, column: Column, kernel: &Kernel) {
-    let resources = kernel.resources.as_deref().copied();
-    let new = Cell { count: 0, code_bytes: kernel.code_bytes, resources, is_stub: false };
-    let cell = cells.entry(column).or_insert(new);
-    cell.count = cell.count.saturating_add(1);
-    if kernel.code_bytes > cell.code_bytes {
-        cell.code_bytes = kernel.code_bytes;
-        cell.resources = resources;
+impl Cell {
+    fn of(kernel: &Kernel) -> Self {
+        let resources = kernel.resources.as_deref().copied();
+        Self { count: 1, code_bytes: kernel.code_bytes, resources, is_stub: false }
+    }
+}
+
+fn add(cells: &mut BTreeMap<Column, Cell>, column: Column, new: Cell) {
+    match cells.entry(column) {
+        Entry::Vacant(place) => drop(place.insert(new)),
+        Entry::Occupied(mut place) => {
+            let cell = place.get_mut();
+            let count = cell.count.saturating_add(new.count);
+            if new.code_bytes > cell.code_bytes {
+                *cell = new;
+            }
+            cell.count = count;
+        }
     }
 }
 

@@ -95,7 +95,7 @@ impl SymbolPrefix {
             Ok(functions) => PrefixOutcome::Complete(functions),
             Err(Stop::Short) if body.len() < layout.end => {
                 let next = prefix.len().saturating_add(STEP.max(prefix.len() / 4));
-                PrefixOutcome::NeedMore((next - next % STEP).min(layout.end))
+                PrefixOutcome::NeedMore(next.saturating_sub(next % STEP).min(layout.end))
             }
             Err(_) => PrefixOutcome::Unsupported,
         }

@@ -71,19 +71,22 @@ impl<'data> Strings<'data> {
         // the name that lies farthest in the table lies in the region too
         let region = self.region.get(..self.region.len().checked_sub(*names.first()?)?)?;
         while let Some(at) = zeros.find(region.get(from..)?) {
-            let place = from.checked_add(at)?.checked_add(1)?;
-            from = place;
-            let mut fits = true;
-            for name in &names {
-                work = work.checked_sub(1)?;
-                if !self.starts_string(place.checked_add(*name)?) {
-                    fits = false;
-                    break;
+            let mut place = from.checked_add(at)?.checked_add(1)?;
+            while region.get(place) == Some(&0) {
+                let mut fits = true;
+                for name in &names {
+                    work = work.checked_sub(1)?;
+                    if !self.starts_string(place.checked_add(*name)?) {
+                        fits = false;
+                        break;
+                    }
                 }
+                if fits && found.replace(place).is_some() {
+                    return None;
+                }
+                place = place.checked_add(1)?;
             }
-            if fits && found.replace(place).is_some() {
-                return None;
-            }
+            from = place;
         }
         found
     }
