@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use foldhash::HashMap;
 
 use crate::attributes::Attributes;
 use crate::function::Function;
@@ -116,7 +116,7 @@ pub struct ResourceIndex<'functions, 'data> {
 
 impl<'functions, 'data> ResourceIndex<'functions, 'data> {
     pub(crate) fn new(functions: &'functions Functions<'data>) -> Self {
-        let mut index = Self { functions, stated: HashMap::new(), owned: HashMap::new() };
+        let mut index = Self { functions, stated: HashMap::default(), owned: HashMap::default() };
         for (number, section) in functions.tables.sections.iter().enumerate() {
             if section.name == b".nv.info" {
                 index.read_info(section.bytes(functions.data));
