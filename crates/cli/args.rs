@@ -63,6 +63,12 @@ pub(crate) struct ListArgs {
     /// Decode every payload and compare it with its entry header
     #[arg(long)]
     pub(crate) verify: bool,
+    /// Add the verdict for the GPUs of this machine, or for those that are named; a table on a terminal has it by itself
+    /// where there is a GPU
+    #[arg(long, conflicts_with_all = ["gpu", "recording"])]
+    pub(crate) device: bool,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -109,15 +115,8 @@ pub(crate) struct ExplainArgs {
     /// As for `list`
     #[arg(value_name = "PATH", required_unless_present = "error")]
     pub(crate) paths: Vec<PathBuf>,
-    /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200; without
-    /// it the GPUs of this machine
-    #[arg(long, value_name = "GPU", conflicts_with = "recording")]
-    pub(crate) gpu: Vec<String>,
-    /// The GPUs and the driver that `fatscan device --record` noted elsewhere
-    #[arg(long, value_name = "FILE")]
-    pub(crate) recording: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) driver: DriverArgs,
+    pub(crate) target: TargetArgs,
     /// The message that a program printed; says which of its causes applies
     #[arg(long, value_name = "TEXT")]
     pub(crate) error: Option<String>,
@@ -129,6 +128,28 @@ pub(crate) struct ExplainArgs {
     pub(crate) format: ExplainFormat,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// GPUs, and the driver that is on them.
+#[derive(Debug, Args)]
+pub(crate) struct TargetArgs {
+    /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200; without
+    /// it the GPUs of this machine
+    #[arg(long, value_name = "GPU", conflicts_with = "recording")]
+    pub(crate) gpu: Vec<String>,
+    /// The GPUs and the driver that `fatscan device --record` noted elsewhere
+    #[arg(long, value_name = "FILE")]
+    pub(crate) recording: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) driver: DriverArgs,
+}
+
+impl TargetArgs {
+    /// Whether nothing of it was typed.
+    pub(crate) const fn is_empty(&self) -> bool {
+        let driver = self.driver.driver.is_some() || self.driver.driver_cuda.is_some();
+        self.gpu.is_empty() && self.recording.is_none() && !driver
+    }
 }
 
 #[derive(Debug, Args)]

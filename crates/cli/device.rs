@@ -3,17 +3,20 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use device_probe::{Level, Probe, Recording, Sources, Visibility, builds_for, load, probe, record, toolkits};
 use gpu_arch::rules::Device;
 
-use crate::args::{DeviceArgs, DriverArgs};
+use crate::args::{DeviceArgs, DriverArgs, TargetArgs};
 use crate::failure::{CANNOT, Failure};
 use crate::target;
 use crate::terminal::{bytes, printable, width, wrap};
 
 const BOLD: Style = Style::new().bold();
+/// How long the end of a listing waits for a driver that nobody asked for.
+const IN_PASSING: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
     if args.common.no_color {
@@ -40,6 +43,24 @@ pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
         out.flush()?;
     }
     Ok(if none { ExitCode::from(CANNOT) } else { ExitCode::SUCCESS })
+}
+
+/// The devices that are named, or those of this machine.
+pub(crate) fn named(target: &TargetArgs) -> Result<Vec<Device>, Failure> {
+    if target.gpu.is_empty() {
+        devices(target.recording.as_deref(), &target.driver)
+    } else {
+        target::devices(&target.gpu, &target.driver)
+    }
+}
+
+/// The devices of this machine for who did not ask: none where the driver takes its time, and no word about it.
+pub(crate) fn in_passing() -> Vec<Device> {
+    let mut sources = Sources::system();
+    sources.limit = IN_PASSING;
+    let mut devices = probe(&sources).devices();
+    devices.dedup();
+    devices
 }
 
 /// The devices of a recording, or of this machine; the driver that was typed stands above the one that was found.

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use fatscan::json::Document;
 use fatscan::{Level, Policy, judge};
 use gpu_arch::catalogue;
-use gpu_arch::rules::Environment;
 
 use crate::args::{ExplainArgs, ExplainFormat};
 use crate::failure::Failure;
@@ -29,14 +28,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         render::explain::error_alone(error)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let devices = if args.gpu.is_empty() {
-        device::devices(args.recording.as_deref(), &args.driver)?
-    } else {
-        target::devices(&args.gpu, &args.driver)?
-    };
-    let environment = Environment::from_vars(
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
-    );
+    let devices = device::named(&args.target)?;
+    let environment = target::environment();
     let report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let judgement = judge(&report, &devices, &policy);

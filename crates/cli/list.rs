@@ -1,20 +1,40 @@
 //! `fatscan list`.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fatscan::{KernelDepth, Level, Options, Report, scan_paths, with_threads};
+use fatscan::{KernelDepth, Level, Options, Policy, Report, judge, scan_paths, with_threads};
 
 use crate::args::{Common, Format, ListArgs};
 use crate::failure::{CANNOT, Failure};
 use crate::progress::Bar;
-use crate::{output, render};
+use crate::{device, output, render, target};
 
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
-    let depth = if args.verify { Depth::Verify } else { Depth::Headers };
+    let wanted = args.device || !args.target.is_empty();
+    if wanted && !matches!(args.format, Format::Table | Format::Json) {
+        return Err(Failure::with_hint(
+            "verdicts for a GPU go with --format table and json",
+            "`fatscan check --require` has other formats",
+        ));
+    }
+    let named = if wanted { Some(device::named(&args.target)?) } else { None };
+    // elsewhere the same files give the same listing on every machine
+    let in_passing = !wanted && args.format == Format::Table && io::stdout().is_terminal();
+    let asked = in_passing.then(|| std::thread::spawn(device::in_passing));
+    let depth = match (args.verify, wanted || in_passing) {
+        (true, _) => Depth::Verify,
+        (false, true) => Depth::Judge,
+        (false, false) => Depth::Headers,
+    };
     let report = scan(&args.paths, &args.common, depth)?;
-    render::render(&report, args.by, args.format)?;
+    let devices = named.or_else(|| asked?.join().ok()).filter(|devices| !devices.is_empty());
+    let judgement = devices.map(|devices| {
+        let policy = Policy { environment: target::environment(), ..Policy::default() };
+        judge(&report, &devices, &policy)
+    });
+    render::render(&report, judgement.as_ref(), args.by, args.format)?;
     if !matches!(args.format, Format::Json | Format::Ndjson) {
         output::diagnostics(&report.diagnostics);
     }
@@ -54,7 +74,7 @@ pub(crate) fn scan(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<R
     let paths = expand(paths)?;
     let options = Options {
         verify: depth == Depth::Verify,
-        entry_functions: depth == Depth::Judge,
+        entry_functions: matches!(depth, Depth::Judge | Depth::Verify),
         kernels: match depth {
             Depth::Kernels => KernelDepth::Names,
             Depth::Resources => KernelDepth::Resources,

@@ -1,6 +1,6 @@
 //! The devices and the driver that were typed.
 
-use gpu_arch::rules::{Device, Driver};
+use gpu_arch::rules::{Device, Driver, Environment};
 use gpu_arch::spelling;
 use gpu_arch::{CudaVersion, DriverVersion, catalogue};
 
@@ -28,6 +28,13 @@ pub(crate) fn devices(gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device
         }
     }
     Ok(devices)
+}
+
+/// The variables of this process that the driver goes by.
+pub(crate) fn environment() -> Environment {
+    Environment::from_vars(
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+    )
 }
 
 pub(crate) fn read_driver(args: &DriverArgs) -> Result<Driver, Failure> {

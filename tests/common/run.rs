@@ -29,9 +29,15 @@ impl Run {
     }
 }
 
+/// The program, with nothing in the environment that changes what it says.
 pub(crate) fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fatscan"));
-    command.env_remove("COLUMNS").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("FORCE_COLOR");
+    for name in ["COLUMNS", "NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "FORCE_COLOR"] {
+        command.env_remove(name);
+    }
+    for name in ["CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT", "CUDA_FORCE_JIT", "CUDA_DISABLE_JIT"] {
+        command.env_remove(name);
+    }
     command
 }
 

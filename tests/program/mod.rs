@@ -1,69 +1,18 @@
 //! Calls of the program, and files to call it with.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
-use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use testkit::fatbin::{Codec, Entry, fatbin};
 use testkit::{Cubin, Elf, Zip, ZipMember, ptx_text};
 
-/// What a run gave.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) code: Option<i32>,
-    pub(crate) out: String,
-    pub(crate) err: String,
-}
+#[path = "../common/run.rs"]
+mod call;
 
-/// The program, with nothing in the environment that changes what it says.
-pub(crate) fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fatscan"));
-    for name in ["COLUMNS", "NO_COLOR", "CLICOLOR_FORCE", "CLICOLOR", "FORCE_COLOR"] {
-        command.env_remove(name);
-    }
-    for name in ["CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT", "CUDA_FORCE_JIT", "CUDA_DISABLE_JIT"] {
-        command.env_remove(name);
-    }
-    command
-}
-
-/// Runs to the end, which must come within 60 seconds.
-pub(crate) fn finish(mut command: Command) -> Run {
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
-    let (mut stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let err = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        stderr.read_to_end(&mut text).map(|_| String::from_utf8(text).expect("standard error is UTF-8"))
-    });
-    let out = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        stdout.read_to_end(&mut text).map(|_| String::from_utf8(text).expect("standard output is UTF-8"))
-    });
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if start.elapsed() > Duration::from_secs(60) {
-            child.kill().unwrap();
-            panic!("{command:?} hangs");
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    };
-    Run { code: status.code(), out: out.join().unwrap().unwrap(), err: err.join().unwrap().unwrap() }
-}
-
-/// Runs with these arguments.
-pub(crate) fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(arguments: I) -> Run {
-    let mut command = program();
-    command.args(arguments);
-    finish(command)
-}
+pub(crate) use call::{Run, finish, program, run};
 
 /// What `finish` would give, with standard output closed by a reader who takes the first bytes only.
 pub(crate) fn run_into_closed_pipe(mut command: Command) -> Run {
@@ -72,7 +21,7 @@ pub(crate) fn run_into_closed_pipe(mut command: Command) -> Run {
     drop(child.stdout.take());
     let mut err = String::new();
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
-    Run { code: child.wait().unwrap().code(), out: String::new(), err }
+    Run { code: child.wait().unwrap().code(), bytes: Vec::new(), out: String::new(), err }
 }
 
 /// SASS of a kernel. Compressed, it tells nothing of the toolkit that made it.

@@ -2,14 +2,19 @@
 
 use std::io::{self, Write};
 
-use fatscan::Report;
 use fatscan::json::{Artefact, Document, Member, Module, SCHEMA};
+use fatscan::{Judgement, Report};
 use serde_json::json;
 
 use crate::args::By;
 
-pub(crate) fn json(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document::new(report, by == By::Module))?;
+pub(crate) fn json(out: &mut impl Write, report: &Report, judgement: Option<&Judgement>, by: By) -> io::Result<()> {
+    let modules = by == By::Module;
+    let document = match judgement {
+        Some(judgement) => Document::judged(report, judgement, modules),
+        None => Document::new(report, modules),
+    };
+    serde_json::to_writer(&mut *out, &document)?;
     writeln!(out)
 }
 

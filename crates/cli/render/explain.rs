@@ -60,7 +60,7 @@ struct Page<'out, W> {
     width: usize,
 }
 
-fn style(verdict: Verdict) -> Style {
+pub(super) fn style(verdict: Verdict) -> Style {
     let colour = match verdict {
         Verdict::Native => AnsiColor::Green,
         Verdict::Jit | Verdict::Partial | Verdict::Unknown => AnsiColor::Yellow,
@@ -70,7 +70,7 @@ fn style(verdict: Verdict) -> Style {
 }
 
 /// The words of a verdict and what they mean.
-const fn sentence(verdict: Verdict) -> (&'static str, &'static str) {
+pub(super) const fn sentence(verdict: Verdict) -> (&'static str, &'static str) {
     match verdict {
         Verdict::Native => ("native", "it holds machine code for this GPU"),
         Verdict::Jit => (
@@ -282,11 +282,11 @@ const fn is_remark(code: ReasonCode) -> bool {
     matches!(code, ReasonCode::ArchSplit | ReasonCode::Dispatching)
 }
 
-fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     printable(text).split(' ').map(ToOwned::to_owned).collect()
 }
 
-fn on(device: &Device) -> String {
+pub(super) fn on(device: &Device) -> String {
     let name = device.name.as_deref().unwrap_or("a GPU");
     let driver = match (device.driver.version, device.driver.cuda) {
         (Some(version), Some(cuda)) => format!("driver {version} with CUDA {cuda}"),

@@ -11,17 +11,17 @@ mod words;
 
 use std::io::{self, BufWriter, Write};
 
-use fatscan::Report;
+use fatscan::{Judgement, Report};
 
 use crate::args::{By, Format};
 
-/// Prints the report to standard output.
-pub(crate) fn render(report: &Report, by: By, format: Format) -> io::Result<()> {
+/// Prints the report to standard output, as a table or JSON with the verdicts.
+pub(crate) fn render(report: &Report, judgement: Option<&Judgement>, by: By, format: Format) -> io::Result<()> {
     match format {
-        Format::Json => print(io::stdout().lock(), |out| data::json(out, report, by)),
+        Format::Json => print(io::stdout().lock(), |out| data::json(out, report, judgement, by)),
         Format::Ndjson => print(io::stdout().lock(), |out| data::ndjson(out, report, by)),
         Format::Csv => print(io::stdout().lock(), |out| csv::write(out, report, by)),
-        Format::Table => print(anstream::stdout().lock(), |out| table::write(out, report, by)),
+        Format::Table => print(anstream::stdout().lock(), |out| table::write(out, report, judgement, by)),
         Format::Markdown => print(anstream::stdout().lock(), |out| markdown::write(out, report, by)),
     }
 }

@@ -4,10 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use fatscan::{Artefact, ArtefactKind, CodeKind, Coverage, Image, Linkage, Member, Module, Report, Source};
+use fatscan::{
+    Artefact, ArtefactJudgement, ArtefactKind, CodeKind, Coverage, Image, Judgement, Linkage, Member, Module, Report,
+    Source,
+};
 use gpu_arch::Arch;
+use gpu_arch::rules::{Device, Verdict};
 
-use super::words;
+use super::{explain, words};
 use crate::args::By;
 use crate::terminal::{bytes, count, printable, width, wrap};
 
@@ -18,13 +22,18 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const SOME: Style = AnsiColor::Yellow.on_default();
 
-pub(crate) fn write(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, report: &Report, judgement: Option<&Judgement>, by: By) -> io::Result<()> {
     let mut page = Page { out, width: width() };
     for (index, artefact) in report.artefacts.iter().enumerate() {
         if index > 0 {
             writeln!(page.out)?;
         }
         page.artefact(artefact, by)?;
+        if let Some(judgement) = judgement
+            && let Some(judged) = judgement.artefacts.get(index)
+        {
+            page.verdicts(judged, &judgement.devices)?;
+        }
     }
     Ok(())
 }
@@ -92,6 +101,22 @@ impl<W: Write> Page<'_, W> {
         }
         self.foreign(member)?;
         self.summary(member)
+    }
+
+    /// What each GPU can do with it, in a line.
+    fn verdicts(&mut self, judged: &ArtefactJudgement, devices: &[Device]) -> io::Result<()> {
+        for (device, whole) in devices.iter().zip(&judged.verdicts) {
+            let verdict = whole.verdict.verdict;
+            let (word, _) = explain::sentence(verdict);
+            let style = explain::style(verdict);
+            // what is native needs no reasons
+            let more = if verdict == Verdict::Native { "" } else { "; `fatscan explain` says why" };
+            let line = explain::words(&format!("{word} {}{more}", explain::on(device)));
+            let text = wrap(&line, 4, 2, self.width);
+            let rest = text.strip_prefix(word).unwrap_or_default();
+            writeln!(self.out, "  {style}{word}{style:#}{rest}")?;
+        }
+        Ok(())
     }
 
     /// The architectures of one coverage, kind by kind: those of every module, then those of some.
