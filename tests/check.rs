@@ -507,6 +507,31 @@ fn files_are_chosen_by_globs() {
 }
 
 #[test]
+fn damage_in_a_file_that_is_left_out_does_not_count() {
+    let folder = Folder::new();
+    let whole = library(&[module(&["80", "90"])]);
+    let cut = |bytes: &[u8]| bytes[..bytes.len() - 600].to_vec();
+    for damaged in ["x.libs/cut.so", "x.libs/odd!name@0x1.so"] {
+        let files = [("x/lib/own.so", whole.clone()), (damaged, cut(&whole))];
+        let path = folder.write("x-1.0-py3-none-any.whl", wheel(&files));
+        let code = |flags: &str| check_with(&path, &format!("--require 9.0 {flags}"));
+        let counted = code("");
+        assert!(counted.out.contains("[damage]"), "{damaged}: {}", counted.out);
+        assert_eq!(counted.code, Some(1), "{damaged}");
+        assert_eq!(code("--exclude *.libs/*").code, Some(0), "{damaged}");
+        assert_eq!(code("--member own.so").code, Some(0), "{damaged}");
+        assert_eq!(code("--exclude own.so").code, Some(1), "{damaged}");
+    }
+    // what is wrong with the wheel as a whole stays
+    let zip = Zip::new().deflated("a/b.so", &whole).central(Central::Truncated);
+    let path = folder.write("cut.whl", zip.bytes());
+    assert_eq!(check_with(&path, "--require 9.0 --exclude c.so").code, Some(1));
+    // and so does what is wrong with a file that is no archive
+    let path = folder.write("cut.so", cut(&whole));
+    assert_eq!(check_with(&path, "--require 9.0").code, Some(1));
+}
+
+#[test]
 fn alternatives_count_as_one_unless_told_otherwise() {
     let folder = Folder::new();
     let path = folder.write(
@@ -637,10 +662,11 @@ fn a_broken_configuration_is_refused_with_line_and_column() {
         (&ignore.replace("2999-01-01", "tomorrow"), &["line 4, column 11", "`tomorrow` is no date"]),
         (&ignore.replace("2999-01-01", "2999-02-29"), &["`2999-02-29` is no date"]),
         (&ignore.replace("rule", "device = \"T5\"\nrule"), &["T5"]),
-        ("[levels]\njitt = \"warn\"\n", &["`jitt` is no rule"]),
-        ("[levels]\njit = \"loud\"\n", &["`loud` is none of deny, warn, note, allow"]),
-        ("no-device-code = \"maybe\"\n", &["`maybe` is none of fail, warn, pass"]),
-        ("[fleet.empty]\ngpus = []\n", &["no GPU is named"]),
+        ("[levels]\njitt = \"warn\"\n", &["line 2, column 1", "`jitt` is no rule"]),
+        ("[levels]\njit = \"loud\"\n", &["line 2, column 7", "`loud` is none of deny, warn, note, allow"]),
+        ("[[files]]\nglob = \"*\"\nlevels = { jit = \"loud\" }\n", &["line 3, column 18", "`loud` is none of"]),
+        ("no-device-code = \"maybe\"\n", &["line 1, column 18", "`maybe` is none of fail, warn, pass"]),
+        ("[fleet.empty]\ngpus = []\n", &["fleet `empty`: no GPU is named"]),
         ("[fleet.code]\ngpus = [\"sm_90a\"]\n", &["fleet `code`", "names code, not a device"]),
         ("[fleet.old]\ngpus = [\"T4\"]\ndriver = \"12.4\"\n", &["12.4"]),
         ("[[any-of]]\nname = \"g\"\ngpus = [\"RTX 4091\"]\n", &["any-of `g`", "RTX 4090"]),

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use fatscan::check::{Baseline, Config, Date, Demands, Glob, Group, Rule, Severity, check};
+use fatscan::check::{Baseline, Config, Date, Demands, Glob, Group, Rule, Severity, check, select};
 use fatscan::json::Document;
-use fatscan::{Policy, judge};
+use fatscan::{Policy, Report, judge};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
@@ -80,6 +80,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
 
 /// Devices by their names; code where a device is wanted is pointed to `--contains`.
 fn named(gpus: &[String], driver: &DriverArgs, flag: &str) -> Result<Vec<Device>, Failure> {
+    if gpus.is_empty() {
+        return Err(Failure::with_hint(format!("{flag}: no GPU is named"), "write gpus = [\"T4\", \"8.9\"]"));
+    }
     for gpu in gpus {
         if let Err(error) = spelling::devices(gpu) {
             let hint = match error.kind {
@@ -188,19 +191,13 @@ fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
 }
 
 /// Leaves the files that were asked for.
-fn choose(report: &mut fatscan::Report, args: &CheckArgs) -> Result<(), Failure> {
+fn choose(report: &mut Report, args: &CheckArgs) -> Result<(), Failure> {
     let globs = |words: &[String]| -> Vec<Glob> { words.iter().map(|word| Glob::new(word)).collect() };
     let (wanted, excluded) = (globs(&args.member), globs(&args.exclude));
-    let count =
-        |report: &fatscan::Report| report.artefacts.iter().map(|artefact| artefact.members.len()).sum::<usize>();
-    let before = count(report);
-    for artefact in &mut report.artefacts {
-        artefact.members.retain(|member| {
-            let is_wanted = wanted.is_empty() || wanted.iter().any(|glob| glob.matches(&member.path));
-            is_wanted && !excluded.iter().any(|glob| glob.matches(&member.path))
-        });
-    }
-    if before > 0 && count(report) == 0 && !wanted.is_empty() {
+    let files = |report: &Report| report.artefacts.iter().map(|artefact| artefact.members.len()).sum::<usize>();
+    let before = files(report);
+    select(report, &wanted, &excluded);
+    if before > 0 && files(report) == 0 && !wanted.is_empty() {
         return Err(Failure::new("no file with device code matches --member and --exclude"));
     }
     Ok(())

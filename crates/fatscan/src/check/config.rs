@@ -4,6 +4,7 @@ use core::fmt;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use toml::Spanned;
 
 use super::{Date, Glob, Ignore, Rule, Severity};
 
@@ -93,6 +94,8 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
+type RawLevels = BTreeMap<Spanned<String>, Spanned<String>>;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct RawConfig {
@@ -103,9 +106,9 @@ struct RawConfig {
     strict: Option<bool>,
     host: Option<String>,
     max_size: Option<u64>,
-    no_device_code: Option<String>,
+    no_device_code: Option<Spanned<String>>,
     #[serde(default)]
-    levels: BTreeMap<String, String>,
+    levels: RawLevels,
     #[serde(default)]
     fleet: BTreeMap<String, RawFleet>,
     #[serde(default)]
@@ -137,18 +140,18 @@ struct RawGroup {
 #[serde(deny_unknown_fields)]
 struct RawFiles {
     glob: String,
-    levels: BTreeMap<String, String>,
+    levels: RawLevels,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawIgnore {
-    rule: toml::Spanned<String>,
+    rule: Spanned<String>,
     member: Option<String>,
     artefact: Option<String>,
     device: Option<String>,
-    reason: toml::Spanned<String>,
-    expires: toml::Spanned<String>,
+    reason: Spanned<String>,
+    expires: Spanned<String>,
 }
 
 impl Config {
@@ -159,12 +162,12 @@ impl Config {
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let raw: RawConfig =
             toml::from_str(text).map_err(|error| ConfigError { text: error.to_string().trim_end().to_owned() })?;
-        let plain = |text: String| ConfigError { text };
+        let at = |span: std::ops::Range<usize>, error: String| ConfigError {
+            text: format!("{} {error}", position(text, span.start)),
+        };
+        let levels = |raw: RawLevels| levels(raw, &at);
         let mut ignores = Vec::new();
         for ignore in raw.ignore {
-            let at = |span: std::ops::Range<usize>, error: String| ConfigError {
-                text: format!("{} {error}", position(text, span.start)),
-            };
             let rule = ignore.rule.get_ref().parse().map_err(|error| at(ignore.rule.span(), error))?;
             let expires = ignore.expires.get_ref().parse::<Date>().map_err(|error| at(ignore.expires.span(), error))?;
             if ignore.reason.get_ref().trim().is_empty() {
@@ -192,7 +195,8 @@ impl Config {
             driver: group.driver,
             driver_cuda: group.driver_cuda,
         });
-        let no_device_code = raw.no_device_code.as_deref().map(no_device_code).transpose().map_err(plain)?;
+        let no_device_code =
+            |word: Spanned<String>| no_device_code(word.get_ref()).map_err(|error| at(word.span(), error));
         Ok(Self {
             allow_jit: raw.allow_jit,
             allow_partial: raw.allow_partial,
@@ -201,16 +205,15 @@ impl Config {
             strict: raw.strict,
             host: raw.host,
             max_size: raw.max_size,
-            no_device_code,
+            no_device_code: raw.no_device_code.map(no_device_code).transpose()?,
             fleets: fleets.collect(),
             any_of: any_of.collect(),
-            levels: levels(raw.levels).map_err(plain)?,
+            levels: levels(raw.levels)?,
             by_file: raw
                 .files
                 .into_iter()
                 .map(|files| Ok((Glob::new(&files.glob), levels(files.levels)?)))
-                .collect::<Result<_, String>>()
-                .map_err(plain)?,
+                .collect::<Result<_, ConfigError>>()?,
             ignores,
         })
     }
@@ -226,16 +229,23 @@ pub(crate) fn no_device_code(word: &str) -> Result<Severity, String> {
     }
 }
 
-fn levels(raw: BTreeMap<String, String>) -> Result<BTreeMap<Rule, Severity>, String> {
-    let level = |(rule, level): (String, String)| {
-        let severity = match level.as_str() {
+fn levels(
+    raw: RawLevels,
+    at: &dyn Fn(std::ops::Range<usize>, String) -> ConfigError,
+) -> Result<BTreeMap<Rule, Severity>, ConfigError> {
+    let level = |(rule, level): (Spanned<String>, Spanned<String>)| {
+        let severity = match level.get_ref().as_str() {
             "deny" => Severity::Deny,
             "warn" => Severity::Warn,
             "note" => Severity::Note,
             "allow" => Severity::Allow,
-            other => return Err(format!("levels: `{other}` is none of deny, warn, note, allow")),
+            other => {
+                let error = format!("levels: `{other}` is none of deny, warn, note, allow");
+                return Err(at(level.span(), error));
+            }
         };
-        Ok((rule.parse::<Rule>()?, severity))
+        let rule = rule.get_ref().parse::<Rule>().map_err(|error| at(rule.span(), error))?;
+        Ok((rule, severity))
     };
     raw.into_iter().map(level).collect()
 }

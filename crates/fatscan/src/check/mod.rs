@@ -22,6 +22,7 @@ pub use config::{Config, ConfigError, Fleet};
 pub use date::Date;
 pub use glob::Glob;
 pub use ignore::Ignore;
+pub use plain::select;
 pub use rule::{Rule, Severity};
 
 use crate::judge::Judgement;
