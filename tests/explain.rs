@@ -178,6 +178,10 @@ fn errors_are_recognised_by_number_name_and_real_sentences() {
 fn an_error_is_found_in_the_files_or_said_not_to_come_from_them() {
     let folder = Folder::new();
     let path = write_wheel(&folder, &[module(&["80", "90"])]);
+    // a GPU says nothing about an error alone
+    let alone = explain(&["--gpu", "12.0", "--error", "209"]);
+    assert_eq!(alone.code, Some(2), "{}", alone.err);
+    assert!(alone.err.contains("name it too"), "{}", alone.err);
     let run = explain(&[&path, "--gpu", "12.0", "--error", "209"]);
     assert!(run.out.contains("that is what happens here: nothing fits compute capability 12.0"), "{}", run.out);
     let run = explain(&[&path, "--gpu", "9.0", "--error", "209"]);
@@ -423,7 +427,8 @@ fn products_have_the_capability_that_nvidia_lists() {
 fn block(name: &str) -> String {
     let run = arch(&["--", name]);
     assert_eq!(run.code, Some(0), "{name}: {}", run.err);
-    run.out.split_once('\n').unwrap().1.to_owned()
+    // the first line names what was typed, and breaks where that is long
+    run.out.split_once("\n  is ").unwrap().1.to_owned()
 }
 
 #[test]
@@ -472,6 +477,9 @@ fn what_does_not_exist_is_refused_with_what_is_near() {
 
 #[test]
 fn the_list_has_a_row_for_each_architecture() {
+    let wrong = program::run(["arch", "list", "sm_86a"]);
+    assert_eq!((wrong.code, wrong.out.as_str()), (Some(2), ""), "{}", wrong.err);
+    assert!(program::run(["arch", "list", "sm_90a"]).out.contains("\nsm_90a is sm_90a as SASS"));
     let run = run(["arch", "list"]);
     assert_eq!(run.code, Some(0));
     let rows: Vec<&str> = run.out.lines().skip(1).map(|line| line.split(' ').next().unwrap()).collect();

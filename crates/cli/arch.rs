@@ -23,19 +23,19 @@ pub(crate) fn run(args: &ArchArgs) -> Result<ExitCode, Failure> {
         anstream::ColorChoice::Never.write_global();
     }
     let mut out = BufWriter::new(anstream::stdout().lock());
-    if args.names.iter().any(|name| name == "list") {
+    let mut wanted = Vec::new();
+    for name in args.names.iter().filter(|name| *name != "list") {
+        wanted.extend(read(name)?.into_iter().map(|found| (name, found)));
+    }
+    let lists = args.names.iter().any(|name| name == "list");
+    if lists {
         list(&mut out)?;
-    } else {
-        let mut wanted = Vec::new();
-        for name in &args.names {
-            wanted.extend(read(name)?.into_iter().map(|found| (name, found)));
+    }
+    for (index, (name, found)) in wanted.iter().enumerate() {
+        if lists || index > 0 {
+            writeln!(out)?;
         }
-        for (index, (name, found)) in wanted.iter().enumerate() {
-            if index > 0 {
-                writeln!(out)?;
-            }
-            show(&mut out, name, found)?;
-        }
+        show(&mut out, name, found)?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -125,14 +125,16 @@ fn show(out: &mut impl Write, typed: &str, found: &Found) -> io::Result<()> {
             (*capability, Arch::plain(capability.arch().map_or(0, Arch::number)), Some(*name))
         }
     };
-    match product {
-        Some(product) => writeln!(out, "{BOLD}{product}{BOLD:#} has compute capability {capability}, code sm_{arch}")?,
-        None => writeln!(
-            out,
-            "{BOLD}{}{BOLD:#} is sm_{arch} in machine code, compute_{arch} in PTX, compute capability {capability}",
-            crate::terminal::printable(typed)
-        )?,
-    }
+    let (subject, predicate) = match product {
+        Some(product) => (product.to_owned(), format!("has compute capability {capability}, code sm_{arch}")),
+        None => (
+            crate::terminal::printable(typed),
+            format!("is sm_{arch} as SASS, compute_{arch} as PTX, compute capability {capability}"),
+        ),
+    };
+    let words: Vec<&str> = predicate.split(' ').collect();
+    let used = subject.chars().count().saturating_add(1);
+    writeln!(out, "{BOLD}{subject}{BOLD:#} {}", wrap(&words, 2, used, width()))?;
     let Some(row) = catalogue::architecture(capability) else { return Ok(()) };
     facts(out, row, arch)?;
     products(out, row)?;

@@ -25,6 +25,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new("--error goes with --format text"));
     }
     if let (Some(error), true) = (error, args.paths.is_empty()) {
+        if !args.target.is_empty() {
+            return Err(Failure::new("whether a GPU gives this error depends on the wheel or library: name it too"));
+        }
         render::explain::error_alone(error)?;
         return Ok(ExitCode::SUCCESS);
     }

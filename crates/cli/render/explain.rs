@@ -231,7 +231,10 @@ impl<W: Write> Page<'_, W> {
     fn error(&mut self, error: &CudaError) -> io::Result<()> {
         let runtime = error.runtime_name;
         let names = if runtime == error.name { error.name.to_owned() } else { format!("{}, {runtime}", error.name) };
-        writeln!(self.out, "{BOLD}CUDA error {}{BOLD:#} ({names})", error.code)?;
+        let heading = format!("CUDA error {}", error.code);
+        let used = heading.len().saturating_add(1);
+        let text = wrap(&words(&format!("({names})")), 2, used, self.width);
+        writeln!(self.out, "{BOLD}{heading}{BOLD:#} {text}")?;
         self.para(2, error.advice)
     }
 

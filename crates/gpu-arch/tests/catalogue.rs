@@ -269,6 +269,10 @@ fn errors_are_recognised() {
         ("CUDA error 222", 222),
         ("named symbol not found", 500),
         ("no CUDA-capable device is detected", 100),
+        ("RuntimeError: No CUDA GPUs are available", 100),
+        ("NVIDIA GB10 with CUDA capability sm_121 is not compatible with the current PyTorch installation.", 209),
+        ("The NVIDIA driver on your system is too old (found version 11040).", 35),
+        ("all CUDA-capable devices are busy or unavailable", 46),
         ("CUDA_ERROR_INVALID_IMAGE", 200),
         ("CUDA error code 218", 218),
     ] {
