@@ -523,6 +523,28 @@ fn kernels_of_several_scans_share_their_rows() {
 }
 
 #[test]
+fn kernels_of_one_architecture_only_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = testkit::fatbin(&[
+        Entry::sass("80", Cubin::new("80").kernel("both").bytes()),
+        Entry::sass("90a", Cubin::new("90a").kernel("both").kernel("own").bytes()),
+    ]);
+    let path = write(folder.path(), "x.fatbin", &library);
+    let only = run(["kernels", "--only", "sm_90a", text(&path)]).ending(0);
+    assert!(only.out.contains("  1 kernel of 3 only in images of sm_90a\n  own\n      sm_90a "), "{}", only.out);
+    let none = run(["kernels", "--only", "sm_80", text(&path)]).ending(0);
+    assert!(none.out.contains("  0 kernels of 3 only in images of sm_80\n"), "{}", none.out);
+    let json = run(["kernels", "--only", "90a", "--format", "json", text(&path)]).ending(0).json();
+    let kernels = json["artefacts"][0]["members"][0]["kernels"].as_array().unwrap();
+    assert_eq!(kernels.iter().map(|kernel| kernel["name"].as_str().unwrap()).collect::<Vec<_>>(), ["own"]);
+    // one architecture, that exists, and one question
+    for wrong in [&["--only", "8.0;9.0"][..], &["--only", "sm_86a"], &["--only", "90a", "--missing", "80"]] {
+        run([&["kernels", text(&path)], wrong].concat()).ending(2);
+    }
+    run(["kernels", "--missing", "8.0;9.0", text(&path)]).ending(2);
+}
+
+#[test]
 fn filter_takes_mangled_and_demangled_names() {
     let folder = tempfile::tempdir().unwrap();
     let path = wheel(folder.path());

@@ -325,6 +325,9 @@ pub(crate) struct KernelsArgs {
     /// Kernels that no image of this architecture holds, though another one does: sm_86, sm_90a, compute_90
     #[arg(long, value_name = "ARCH", conflicts_with = "missing_for")]
     pub(crate) missing: Option<String>,
+    /// Kernels that only images of this architecture hold: sm_90a, compute_90
+    #[arg(long, value_name = "ARCH", conflicts_with_all = ["missing", "missing_for"])]
+    pub(crate) only: Option<String>,
     /// Kernels that this GPU would lack in what it loads, though an image for another one holds them: 8.9, "RTX 4090"
     #[arg(long, value_name = "GPU")]
     pub(crate) missing_for: Option<String>,

@@ -17,19 +17,23 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
         Some(text) => Some(Regex::new(text).map_err(|error| Failure::new(format!("--filter: {error}")))?),
         None => None,
     };
-    let query = match (&args.missing, &args.missing_for) {
-        (Some(text), _) => {
-            let (kind, arch) = code(text)?;
+    let query = match (&args.missing, &args.only, &args.missing_for) {
+        (Some(text), ..) => {
+            let (kind, arch) = code("--missing", text)?;
             Query::Missing(kind, arch)
         }
-        (None, Some(gpu)) => {
+        (None, Some(text), _) => {
+            let (kind, arch) = code("--only", text)?;
+            Query::Only(kind, arch)
+        }
+        (None, None, Some(gpu)) => {
             let none = DriverArgs { driver: None, driver_cuda: None };
             let devices = target::devices(std::slice::from_ref(gpu), &none)?;
             let [device] = <[_; 1]>::try_from(devices).map_err(|_| Failure::new("--missing-for takes one GPU"))?;
             Query::MissingFor(Box::new(device))
         }
-        (None, None) if args.matrix || filter.is_some() || args.resources => Query::All,
-        (None, None) => Query::Totals,
+        _ if args.matrix || filter.is_some() || args.resources => Query::All,
+        _ => Query::Totals,
     };
     let depth = if args.resources { list::Depth::Resources } else { list::Depth::Kernels };
     let report = list::scan(&args.paths, &args.common, depth)?;
@@ -47,11 +51,17 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
 }
 
 /// One architecture of code: `sm_90a`, `compute_90`; `86` and `8.6` mean machine code.
-fn code(text: &str) -> Result<(CodeKind, Arch), Failure> {
-    let targets = spelling::code(text).map_err(|error| Failure::new(format!("--missing: {error}")))?;
+fn code(flag: &str, text: &str) -> Result<(CodeKind, Arch), Failure> {
+    let targets = spelling::code(text).map_err(|error| Failure::new(format!("{flag}: {error}")))?;
+    let mut archs = targets.iter().map(|target| target.arch());
+    let first = archs.next();
+    if archs.any(|arch| Some(arch) != first) {
+        let hint = format!("name one: {flag} sm_90a");
+        return Err(Failure::with_hint(format!("{flag}: `{text}` names several architectures"), hint));
+    }
     match targets.first() {
         Some(Target::Sass(arch)) => Ok((CodeKind::Sass, *arch)),
         Some(Target::Ptx(arch, _)) => Ok((CodeKind::Ptx, *arch)),
-        _ => Err(Failure::new(format!("--missing: `{text}` names neither SASS nor PTX"))),
+        _ => Err(Failure::new(format!("{flag}: `{text}` names neither SASS nor PTX"))),
     }
 }

@@ -31,6 +31,8 @@ pub(crate) enum Query {
     All,
     /// Kernels that an architecture lacks.
     Missing(CodeKind, Arch),
+    /// Kernels that only images of an architecture hold.
+    Only(CodeKind, Arch),
     /// Kernels that a device would lack.
     MissingFor(Box<Device>),
 }
@@ -138,7 +140,19 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
         writeln!(out, "\n{BOLD}{}{BOLD:#}", printable(&member.path))?;
         match &view.query {
             Query::Totals => totals(out, &matrix)?,
-            Query::All => rows(out, &matrix, view)?,
+            Query::All => {
+                let kept: Vec<&Row> = matrix.rows.iter().filter(|row| view.keeps(&row.name)).collect();
+                rows(out, &kept, view)?;
+                writeln!(out, "  {} of {}", count(kept.len(), "kernel", "kernels"), matrix.rows.len())?;
+            }
+            Query::Only(kind, arch) => {
+                let only: Vec<&Row> =
+                    matrix.only(*kind, *arch).into_iter().filter(|row| view.keeps(&row.name)).collect();
+                let name = format!("{}_{arch}", words::prefix(*kind));
+                let number = count(only.len(), "kernel", "kernels");
+                writeln!(out, "  {number} of {} only in images of {name}", matrix.rows.len())?;
+                rows(out, &only, view)?;
+            }
             Query::Missing(kind, arch) => {
                 let name = format!("{}_{arch}", words::prefix(*kind));
                 let missing: Vec<&Row> =
@@ -212,10 +226,9 @@ fn totals(out: &mut impl Write, matrix: &Matrix) -> io::Result<()> {
 }
 
 /// A kernel a line with its cells below, or side by side where the terminal is wide enough.
-fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
-    let kept: Vec<&Row> = matrix.rows.iter().filter(|row| view.keeps(&row.name)).collect();
+fn rows(out: &mut impl Write, rows: &[&Row], view: &View) -> io::Result<()> {
     let width = width();
-    view.named(&kept, |row, name| {
+    view.named(rows, |row, name| {
         let local = if row.module.is_some() { " [local]" } else { "" };
         writeln!(out, "  {}{local}", printable(name))?;
         if view.resources {
@@ -239,8 +252,7 @@ fn rows(out: &mut impl Write, matrix: &Matrix, view: &View) -> io::Result<()> {
             .collect();
         let text = crate::terminal::wrap(&cells, 6, 6, width);
         writeln!(out, "      {DIM}{}{DIM:#}", text.trim_end_matches(','))
-    })?;
-    writeln!(out, "  {} of {}", count(kept.len(), "kernel", "kernels"), matrix.rows.len())
+    })
 }
 
 /// In the words of `cuobjdump -res-usage`.
@@ -260,6 +272,7 @@ fn chosen<'m>(member: &Member, matrix: &'m Matrix, view: &View) -> Vec<&'m Row> 
     let rows: Vec<&Row> = match &view.query {
         Query::Totals | Query::All => matrix.rows.iter().collect(),
         Query::Missing(kind, arch) => matrix.missing(*kind, *arch),
+        Query::Only(kind, arch) => matrix.only(*kind, *arch),
         Query::MissingFor(device) => {
             let lacking = holes(member, device, &view.environment);
             let keys: std::collections::BTreeSet<_> = lacking.iter().map(|hole| (&hole.name, hole.module)).collect();

@@ -149,6 +149,17 @@ impl Matrix {
         };
         self.rows.iter().filter(lacks).collect()
     }
+
+    /// Kernels that no other image than those of this architecture holds (suffix matched exactly); code for a device link
+    /// is left aside.
+    #[must_use]
+    pub fn only(&self, kind: CodeKind, arch: gpu_arch::Arch) -> Vec<&Row> {
+        let alone = |row: &&Row| {
+            let mut loadable = row.cells.keys().filter(|column| !column.relocatable).peekable();
+            loadable.peek().is_some() && loadable.all(|column| column.kind == kind && column.arch == arch)
+        };
+        self.rows.iter().filter(alone).collect()
+    }
 }
 
 pub(crate) fn column(image: &Image) -> Option<Column> {
