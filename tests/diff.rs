@@ -157,6 +157,22 @@ fn a_kernel_that_only_one_architecture_lost_is_told() {
 }
 
 #[test]
+fn what_an_unreadable_image_holds_neither_came_nor_went() {
+    let both = |arch: &str| kernels(arch, &["_Z3addPfi", "_Z3mulPfi"]).compressed(Codec::Zstd);
+    let mut bad = both("90");
+    bad.payload.fill(0xff);
+    let own = kernels("80", &["_Z3addPfi"]);
+    let found = libraries(&[own.clone(), both("90")], &[own.clone(), bad.clone()]);
+    let kernels = found.members[0].kernels.as_ref().unwrap();
+    assert_eq!(kernels.unreadable, (0, 1));
+    assert!(kernels.came.is_empty() && kernels.went.is_empty() && kernels.lost.is_empty(), "{kernels:?}");
+    let found = libraries(&[own.clone(), bad], &[own, both("90")]);
+    let kernels = found.members[0].kernels.as_ref().unwrap();
+    assert_eq!(kernels.unreadable, (1, 0));
+    assert!(kernels.came.is_empty() && kernels.went.is_empty() && kernels.lost.is_empty(), "{kernels:?}");
+}
+
+#[test]
 fn kernels_come_and_go_by_their_plain_name() {
     let found = libraries(&[kernels("80", &["_Z3addPfi", "same"])], &[kernels("80", &["_Z3mulPfi", "same"])]);
     let own = found.members[0].kernels.as_ref().unwrap();

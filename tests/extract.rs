@@ -46,7 +46,7 @@ fn images(report: &Report, raw: bool) -> Vec<(Wanted, Outcome)> {
     let mut take = |wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
         out.push((wanted, bytes.map(<[u8]>::to_vec).map_err(|error| error.to_string())));
     };
-    extract(artefact, member, 0, &wanted, raw, &Limits::default(), &mut take).unwrap();
+    extract(artefact, member, &wanted, raw, &Limits::default(), &mut take).unwrap();
     assert_eq!(out.len(), wanted.len());
     out
 }
@@ -198,11 +198,11 @@ fn a_file_that_changed_after_the_scan_is_an_error() {
     std::fs::write(&path, b"short").unwrap();
     let mut results = Vec::new();
     let mut take = |_: Wanted, bytes: Result<&[u8], ExtractError>| results.push(bytes.map(<[u8]>::len).is_ok());
-    extract(&report.artefacts[0], member, 0, &wanted, false, &Limits::default(), &mut take).unwrap();
+    extract(&report.artefacts[0], member, &wanted, false, &Limits::default(), &mut take).unwrap();
     // what is not in the model is not asked for
     assert_eq!(results, [false]);
     std::fs::remove_file(&path).unwrap();
-    let gone = extract(&report.artefacts[0], member, 0, &wanted, false, &Limits::default(), &mut |_, _| panic!());
+    let gone = extract(&report.artefacts[0], member, &wanted, false, &Limits::default(), &mut |_, _| panic!());
     assert!(matches!(gone, Err(ExtractError::Io(_))));
 }
 
@@ -216,7 +216,7 @@ fn limit_of_a_payload_holds_for_what_is_stored_too() {
     let mut failed = false;
     let mut take = |_: Wanted, bytes: Result<&[u8], ExtractError>| failed = bytes.is_err();
     let wanted = [Wanted { module: 0, image: 0 }];
-    extract(&report.artefacts[0], &report.artefacts[0].members[0], 0, &wanted, true, &limits, &mut take).unwrap();
+    extract(&report.artefacts[0], &report.artefacts[0].members[0], &wanted, true, &limits, &mut take).unwrap();
     assert!(failed);
 }
 
@@ -340,6 +340,27 @@ fn members_of_a_concatenated_entry_stand_alone() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     let expected = vec![text_of("90a").into_bytes(), text_of("100f").into_bytes(), cubin("90a", "k")];
     assert_eq!(contents(&files), sorted(expected));
+    // as it is stored it is one payload, of no single architecture
+    let own = tempfile::tempdir().unwrap();
+    let (run, files, index) = extracted(own.path(), &["--raw", text(&path)]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(files.keys().map(|name| name.rsplit('/').next().unwrap()).collect::<Vec<_>>(), ["0000.0.concat.zstd"]);
+    assert_eq!((&index[0]["kind"], &index[0]["arch"]), (&"concat".into(), &Value::Null));
+}
+
+#[test]
+fn members_of_one_path_and_size_stay_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    // as stored they have one size; the first has no device code and is no member of the report
+    let [first, second] = ["80", "90"].map(|arch| library(arch, "k"));
+    let mut without = b"\x7fELF\x02\x01\x01".to_vec();
+    without.resize(first.len(), 0);
+    assert_eq!(first.len(), second.len());
+    let zip = Zip::new().stored("a.so", &without).stored("a.so", &first).stored("a.so", &second);
+    let path = write(folder.path(), "x.whl", &zip.bytes());
+    let (run, files, _) = extracted(folder.path(), &[text(&path)]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(contents(&files), sorted(vec![cubin("80", "k"), cubin("90", "k")]));
 }
 
 #[test]

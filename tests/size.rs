@@ -99,12 +99,12 @@ fn members_of_an_artefact_add_up_by_architecture() {
     let zip = Zip::new().deflated("a.so", &one).stored("b.so", &two).bytes();
     let artefact = artefact(folder.path(), "x.whl", &zip);
     let sizes = artefact_sizes(&artefact);
-    assert_eq!(sizes.keys().copied().collect::<Vec<_>>(), [sass("80"), sass("90a")]);
+    assert_eq!(sizes.by_arch.keys().copied().collect::<Vec<_>>(), [sass("80"), sass("90a")]);
     let images = |column: Column| {
         let images = artefact.members.iter().flat_map(|m| &m.modules).flat_map(|m| &m.images);
         images.filter(move |image| image.arch == Some(column.arch)).map(|image| image.stored_bytes)
     };
-    for (column, size) in &sizes {
+    for (column, size) in &sizes.by_arch {
         assert_eq!((size.images, size.stored), (images(*column).count(), images(*column).sum()));
         assert_eq!(size.unpacked, size.stored);
     }
@@ -222,7 +222,11 @@ fn tables_name_architectures_members_modules_and_kernels() {
 fn code_without_an_architecture_counts_in_the_sum() {
     for file in ["raw_90.ltoir", "raw_tile.tilebc"] {
         let run = size(&[text(&testkit::truth::path(file))]).ending(0);
-        assert!(run.out.contains("all device code"), "{}", run.out);
+        assert!(run.out.contains("without architecture") && run.out.contains("all device code"), "{}", run.out);
+        let json = size(&["--format", "json", text(&testkit::truth::path(file))]).ending(0).json();
+        let row = &json["artefacts"][0]["code"][0];
+        assert_eq!((&row["arch"], &row["images"]), (&Value::Null, &1.into()), "{json}");
+        assert_eq!(row["stored_bytes"], json["artefacts"][0]["size"], "{json}");
     }
     let folder = tempfile::tempdir().unwrap();
     let plain = write(folder.path(), "plain.so", &Elf::shared().section(".text", b"code").bytes());

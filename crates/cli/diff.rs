@@ -262,6 +262,13 @@ fn body(member: &MemberDiff) -> Vec<(Style, &'static str, Vec<String>)> {
             let text = format!("{} no longer in {}", count(kernels.lost.len(), "kernel", "kernels"), archs.join(" "));
             lines.push((WENT, "went", text.split(' ').map(ToOwned::to_owned).collect()));
         }
+        let (before, after) = kernels.unreadable;
+        if before > 0 || after > 0 {
+            let number = count(after, "image", "images");
+            let text =
+                format!("{number} could not be read for kernels, {before} before; what may be in them is left out");
+            lines.push((WENT, "unread", text.split(' ').map(ToOwned::to_owned).collect()));
+        }
     }
     lines.retain(|(_, _, words)| !words.is_empty());
     lines
@@ -362,7 +369,8 @@ fn document(old: &Side, new: &Side, found: &Diff) -> Value {
                 "kernels_lost": kernels.map(|kernels| {
                     let lost = kernels.lost.iter().map(|(name, archs)| json!({ "name": &**name, "archs": archs }));
                     lost.collect::<Vec<_>>()
-                }) })
+                }),
+                "unreadable_images": kernels.map(|kernels| [kernels.unreadable.0, kernels.unreadable.1]) })
         })
         .collect();
     let verdicts: Vec<Value> = found

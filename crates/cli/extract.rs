@@ -29,14 +29,11 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     let report = list::scan(&args.paths, &args.common, depth)?;
     let mut jobs = Vec::new();
     for artefact in &report.artefacts {
-        let mut occurrences: BTreeMap<(&str, Option<u64>), usize> = BTreeMap::new();
         for member in &artefact.members {
-            let seen = occurrences.entry((&member.path, member.packed)).or_default();
-            let wanted = filter.choose(member);
+            let wanted = filter.choose(member, args.raw);
             if !wanted.is_empty() {
-                jobs.push(Job { artefact, member, occurrence: *seen, wanted });
+                jobs.push(Job { artefact, member, wanted });
             }
-            *seen = seen.saturating_add(1);
         }
     }
     let total: usize = jobs.iter().map(|job| job.wanted.len()).sum();
@@ -62,7 +59,6 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
 struct Job<'a> {
     artefact: &'a Artefact,
     member: &'a Member,
-    occurrence: usize,
     wanted: Vec<Wanted>,
 }
 
@@ -104,7 +100,7 @@ impl Filter {
         Ok(Self { archs, kind, kernel, module: args.module, member: args.member.as_deref().map(Glob::new) })
     }
 
-    fn choose(&self, member: &Member) -> Vec<Wanted> {
+    fn choose(&self, member: &Member, raw: bool) -> Vec<Wanted> {
         let mut wanted = Vec::new();
         if self.member.as_ref().is_some_and(|glob| !glob.matches(&member.path)) {
             return wanted;
@@ -113,8 +109,14 @@ impl Filter {
             if own.source == Source::OffloadBundle || self.module.is_some_and(|only| only != module) {
                 continue;
             }
-            let images = own.images.iter().enumerate().filter(|(_, image)| self.keeps(image));
-            wanted.extend(images.map(|(image, _)| Wanted { module, image }));
+            let mut last = None;
+            for (image, own) in own.images.iter().enumerate().filter(|(_, image)| self.keeps(image)) {
+                // the images of a concatenated entry have one payload
+                if !raw || own.concat.is_none() || last != Some(own.offset) {
+                    wanted.push(Wanted { module, image });
+                }
+                last = Some(own.offset);
+            }
         }
         wanted
     }
@@ -143,7 +145,7 @@ fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
                 }
             };
         };
-        extract(job.artefact, job.member, job.occurrence, &job.wanted, args.raw, &Limits::default(), &mut take)
+        extract(job.artefact, job.member, &job.wanted, args.raw, &Limits::default(), &mut take)
             .map_err(|error| Failure::new(error.to_string()))?;
     }
     written
@@ -175,8 +177,12 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArg
                 .map_err(|error| error.to_string())
                 .and_then(|bytes| write(&folder.join(&file), bytes, args.force).map(|()| bytes.len()));
             match result {
-                Ok(length) => index.push(json!({ "file": file, "place": place.to_string(), "kind": image.kind.name(),
-                    "arch": image.arch_name(), "bytes": length, "raw": args.raw })),
+                Ok(length) => {
+                    let shared = args.raw && image.concat.is_some();
+                    let (kind, arch) = if shared { ("concat", None) } else { (image.kind.name(), image.arch_name()) };
+                    index.push(json!({ "file": file, "place": place.to_string(), "kind": kind, "arch": arch,
+                        "bytes": length, "raw": args.raw }));
+                }
                 Err(error) => {
                     failed = true;
                     let place = place.to_string();
@@ -187,8 +193,7 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArg
                 }
             }
         };
-        let done =
-            extract(job.artefact, job.member, job.occurrence, &job.wanted, args.raw, &Limits::default(), &mut take);
+        let done = extract(job.artefact, job.member, &job.wanted, args.raw, &Limits::default(), &mut take);
         if let Err(error) = done {
             failed = true;
             output::complain(&format!("`{}`: {error}", job.member.path), None);
@@ -209,9 +214,11 @@ fn look_up(member: &Member, wanted: Wanted) -> Option<(&fatscan::Module, &Image)
     Some((module, module.images.get(wanted.image)?))
 }
 
-/// `0012.3.sm_90a.cubin`: module, image, architecture.
+/// `0012.3.sm_90a.cubin`: module, image, architecture. The stored payload of a concatenated entry is of no single one.
 fn file_name(wanted: Wanted, image: &Image, raw: bool) -> String {
+    let shared = raw && image.concat.is_some();
     let ending = match image.kind {
+        _ if shared => "concat",
         CodeKind::Sass => "cubin",
         CodeKind::Ptx => "ptx",
         CodeKind::LtoIr => "ltoir",
@@ -222,7 +229,7 @@ fn file_name(wanted: Wanted, image: &Image, raw: bool) -> String {
         (true, codec) if codec != "none" => format!(".{codec}"),
         _ => String::new(),
     };
-    let arch = image.arch_name().map(|arch| format!(".{arch}")).unwrap_or_default();
+    let arch = image.arch_name().filter(|_| !shared).map(|arch| format!(".{arch}")).unwrap_or_default();
     format!("{:04}.{}{arch}.{ending}{codec}", wanted.module, wanted.image)
 }
 

@@ -4,12 +4,12 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
-use fatscan::{Artefact, Column, KernelSize, Member, Report, Size, artefact_sizes, kernel_sizes, member_sizes};
+use fatscan::{Artefact, CodeSizes, KernelSize, Member, Report, Size, artefact_sizes, kernel_sizes, member_sizes};
 use serde_json::{Value, json};
 
 use crate::args::{PlainFormat, SizeArgs, SizeBy};
 use crate::failure::Failure;
-use crate::render::kernels::label;
+use crate::render::kernels::{arch_name, label};
 use crate::terminal::{bytes, count, printable, width, wrap};
 use crate::{list, output};
 
@@ -66,23 +66,23 @@ fn row(out: &mut impl Write, name: &str, size: &Size) -> io::Result<()> {
 
 /// What each architecture costs is what the artefact would save without it.
 fn by_arch(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
-    // bare intermediate code names no architecture: it counts in the sum only
-    let mut total = Size::default();
-    for size in artefact.members.iter().map(|member| member_sizes(member).code) {
-        total.images = total.images.saturating_add(size.images);
-        total.stored = total.stored.saturating_add(size.stored);
-        total.unpacked = total.unpacked.saturating_add(size.unpacked);
-        total.packed = total.packed.saturating_add(size.packed);
-    }
-    if total.images == 0 {
+    let sizes = artefact_sizes(artefact);
+    if sizes.code.images == 0 {
         return writeln!(out, "  no device code");
     }
     head(out, "architecture")?;
-    for (column, size) in &artefact_sizes(artefact) {
+    rows(out, &sizes)?;
+    writeln!(out, "  {DIM}in archive: estimated; about what the artefact would save without that code{DIM:#}")
+}
+
+fn rows(out: &mut impl Write, sizes: &CodeSizes) -> io::Result<()> {
+    for (column, size) in &sizes.by_arch {
         row(out, &label(*column), size)?;
     }
-    row(out, "all device code", &total)?;
-    writeln!(out, "  {DIM}in archive: estimated; about what the artefact would save without that code{DIM:#}")
+    if sizes.without_arch.images > 0 {
+        row(out, "without architecture", &sizes.without_arch)?;
+    }
+    row(out, "all device code", &sizes.code)
 }
 
 fn by_member(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
@@ -91,10 +91,7 @@ fn by_member(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
         let packed = member.packed.map(|packed| format!(", {} in the archive", bytes(packed))).unwrap_or_default();
         writeln!(out, "\n  {BOLD}{}{BOLD:#}  {}{packed}", printable(&member.path), bytes(member.size))?;
         head(out, "")?;
-        for (column, size) in &sizes.by_arch {
-            row(out, &label(*column), size)?;
-        }
-        row(out, "all device code", &sizes.code)?;
+        rows(out, &sizes)?;
         writeln!(out, "  {:<26}{:>8}{:>12}", "host code and the rest", "", bytes(sizes.host))?;
     }
     Ok(())
@@ -158,16 +155,22 @@ fn rest(out: &mut impl Write, number: usize, one: &str, many: &str) -> io::Resul
     Ok(())
 }
 
-fn value(column: &Column, size: &Size) -> Value {
-    let prefix = crate::render::kernels::arch_name(*column);
-    json!({ "kind": column.kind.name(), "arch": prefix, "relocatable": column.relocatable, "images": size.images,
-        "stored_bytes": size.stored, "unpacked_bytes": size.unpacked, "archive_bytes_estimate": size.packed })
+/// A row for each architecture, and one that names none where there is such code.
+fn code(sizes: &CodeSizes) -> Vec<Value> {
+    let value = |kind: Option<&str>, arch: Option<String>, relocatable: Option<bool>, size: &Size| {
+        json!({ "kind": kind, "arch": arch, "relocatable": relocatable, "images": size.images,
+            "stored_bytes": size.stored, "unpacked_bytes": size.unpacked, "archive_bytes_estimate": size.packed })
+    };
+    let named = sizes.by_arch.iter().map(|(column, size)| {
+        value(Some(column.kind.name()), Some(arch_name(*column)), Some(column.relocatable), size)
+    });
+    let other = (sizes.without_arch.images > 0).then(|| value(None, None, None, &sizes.without_arch));
+    named.chain(other).collect()
 }
 
 fn document(report: &Report, args: &SizeArgs) -> io::Result<()> {
     let member = |member: &Member| {
         let sizes = member_sizes(member);
-        let code: Vec<Value> = sizes.by_arch.iter().map(|(column, size)| value(column, size)).collect();
         let kernels: Vec<Value> = if args.by == SizeBy::Kernel {
             kernel_sizes(member)
                 .iter()
@@ -180,13 +183,13 @@ fn document(report: &Report, args: &SizeArgs) -> io::Result<()> {
             Vec::new()
         };
         json!({ "path": member.path, "size": member.size, "archive_bytes": member.packed, "host_bytes": sizes.host,
-            "code": code, "kernels": kernels })
+            "code": code(&sizes), "kernels": kernels })
     };
     let artefacts: Vec<Value> = report
         .artefacts
         .iter()
         .map(|artefact| {
-            let code: Vec<Value> = artefact_sizes(artefact).iter().map(|(column, size)| value(column, size)).collect();
+            let code = code(&artefact_sizes(artefact));
             let members: Vec<Value> = artefact.members.iter().map(member).collect();
             json!({ "path": artefact.path, "size": artefact.size, "code": code, "members": members })
         })

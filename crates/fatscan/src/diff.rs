@@ -65,13 +65,16 @@ pub struct KernelDiff {
     pub went: Vec<Arc<str>>,
     /// On both sides, with architectures that lost it although the file still holds others of their kernels.
     pub lost: Vec<(Arc<str>, Vec<String>)>,
+    /// Images before and after whose kernels could not be read. Kernels that may be in them neither came nor went.
+    pub unreadable: (usize, usize),
 }
 
 impl KernelDiff {
     /// Whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.came.is_empty() && self.went.is_empty() && self.lost.is_empty()
+        let same = self.unreadable.0 == self.unreadable.1;
+        self.came.is_empty() && self.went.is_empty() && self.lost.is_empty() && same
     }
 }
 
@@ -220,16 +223,22 @@ fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> Me
     let changed =
         |own: &CodeDiff| own.count.0 != own.count.1 || own.isa.0 != own.isa.1 || own.compression.0 != own.compression.1;
     let kernels = models.0.zip(models.1).map(|(old, new)| {
-        let (old, new) = (names(old), names(new));
-        let only =
-            |own: &Kernels, other: &Kernels| own.keys().filter(|name| !other.contains_key(*name)).cloned().collect();
-        let alive: BTreeSet<&String> = new.values().flatten().collect();
-        let lost = old.iter().filter_map(|(name, before)| {
-            let after = new.get(name)?;
-            let lost: Vec<String> = before.difference(after).filter(|arch| alive.contains(arch)).cloned().collect();
+        let (old, new) = (Kernels::of(old), Kernels::of(new));
+        let only = |own: &Kernels, other: &Kernels| {
+            let gone = own.archs.iter().filter(|(name, _)| !other.archs.contains_key(*name));
+            let gone = gone.filter(|(_, archs)| archs.is_disjoint(&other.hidden_archs));
+            gone.map(|(name, _)| Arc::clone(name)).collect()
+        };
+        let alive: BTreeSet<&String> = new.archs.values().flatten().collect();
+        let lost = old.archs.iter().filter_map(|(name, before)| {
+            let after = new.archs.get(name)?;
+            let lost =
+                before.difference(after).filter(|arch| alive.contains(arch) && !new.hidden_archs.contains(*arch));
+            let lost: Vec<String> = lost.cloned().collect();
             (!lost.is_empty()).then(|| (Arc::clone(name), lost))
         });
-        KernelDiff { came: only(&new, &old), went: only(&old, &new), lost: lost.collect() }
+        let unreadable = (old.hidden, new.hidden);
+        KernelDiff { came: only(&new, &old), went: only(&old, &new), lost: lost.collect(), unreadable }
     });
     let size = |view: Option<&json::Member>| view.map_or(0, |member| member.size);
     MemberDiff {
@@ -241,23 +250,36 @@ fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> Me
     }
 }
 
-/// Kernels by demangled name, with the architectures that hold them.
-type Kernels = BTreeMap<Arc<str>, BTreeSet<String>>;
+/// The kernels of a file.
+#[derive(Default)]
+struct Kernels {
+    /// Kernels by demangled name, with the architectures that hold them.
+    archs: BTreeMap<Arc<str>, BTreeSet<String>>,
+    /// Images whose kernels could not be read, and their architectures.
+    hidden: usize,
+    hidden_archs: BTreeSet<String>,
+}
 
-fn names(member: &Member) -> Kernels {
-    let mut archs: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
-    for image in member.modules.iter().flat_map(|module| &module.images) {
-        for kernel in image.kernels.iter().flatten() {
-            archs.entry(&kernel.name).or_default().extend(image.arch_name());
+impl Kernels {
+    fn of(member: &Member) -> Self {
+        let mut kernels = Self::default();
+        let mut archs: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
+        for image in member.modules.iter().flat_map(|module| &module.images) {
+            if image.kernels.is_none() && crate::kernels::has_kernels(image.kind) {
+                kernels.hidden = kernels.hidden.saturating_add(1);
+                kernels.hidden_archs.extend(image.arch_name());
+            }
+            for kernel in image.kernels.iter().flatten() {
+                archs.entry(&kernel.name).or_default().extend(image.arch_name());
+            }
         }
+        // the symbols of anonymous namespaces hold a hash of the source file, which differs from build to build
+        for (name, archs) in archs {
+            let name = cubin::demangle(name.as_bytes()).map_or_else(|| Arc::clone(name), Into::into);
+            kernels.archs.entry(name).or_default().extend(archs);
+        }
+        kernels
     }
-    // the symbols of anonymous namespaces hold a hash of the source file, which differs from build to build
-    let mut plain = Kernels::new();
-    for (name, archs) in archs {
-        let name = cubin::demangle(name.as_bytes()).map_or_else(|| Arc::clone(name), Into::into);
-        plain.entry(name).or_default().extend(archs);
-    }
-    plain
 }
 
 /// Verdicts for a device of every known capability, each with a driver that is new enough.

@@ -45,16 +45,15 @@ pub struct Wanted {
 /// What takes the bytes of an image, or what went wrong with it.
 pub type Take<'a> = dyn FnMut(Wanted, Result<&[u8], ExtractError>) + 'a;
 
-/// Reads the bytes of images of one member, in the order of the file, and hands each to `take`. `occurrence` tells
-/// members of one path and one packed size apart, 0 for the first. With `raw` payloads stay as they are stored; without, they are unpacked,
-/// cubins end at their last table and PTX before its NUL.
+/// Reads the bytes of images of one member, in the order of the file, and hands each to `take`. With `raw` payloads stay
+/// as they are stored: the images of a concatenated entry share theirs. Without, they are unpacked, cubins end at their
+/// last table and PTX before its NUL.
 ///
 /// # Errors
 /// The file cannot be opened or lacks the member; what goes wrong with one image is handed to `take`.
 pub fn extract(
     artefact: &Artefact,
     member: &Member,
-    occurrence: usize,
     wanted: &[Wanted],
     raw: bool,
     limits: &Limits,
@@ -73,11 +72,8 @@ pub fn extract(
         ArtefactKind::Wheel | ArtefactKind::Zip => {
             let mapped = map(Path::new(&artefact.path)).map_err(ExtractError::Io)?;
             let zip = Zip::list(&mapped, limits.members);
-            // one of the same path may be there that has no device code: it is no member of the report
-            let length = |data: &[u8]| u64::try_from(data.len()).ok();
-            let mut same =
-                zip.members.iter().filter(|own| own.path == member.path && own.data.and_then(length) == member.packed);
-            let own = same.nth(occurrence).ok_or(ExtractError::Changed)?;
+            let own = member.entry.and_then(|entry| zip.members.get(entry));
+            let own = own.filter(|own| own.path == member.path).ok_or(ExtractError::Changed)?;
             let data = own.data.ok_or(ExtractError::Changed)?;
             match own.method {
                 ZipMethod::Stored => job.run(&mut SliceStream::new(data), take),

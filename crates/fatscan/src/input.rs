@@ -9,7 +9,7 @@ use fatscan_containers::{
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::member::{Names, Scanned, scan};
-use crate::model::{Artefact, ArtefactKind, Report};
+use crate::model::{Artefact, ArtefactKind, Member, Report};
 use crate::options::Options;
 use crate::parallel;
 
@@ -151,10 +151,10 @@ fn archive(shown: &str, mapped: &Mapped, options: &Options) -> Outcome {
         parallel::each(&zip.members, |member| member.size, || (), |(), member| zip_member(shown, member, options));
     let mut without = 0u64;
     let mut members = Vec::new();
-    for scanned in scanned {
+    for (entry, scanned) in scanned.into_iter().enumerate() {
         diagnostics.extend(scanned.diagnostics);
         match scanned.member {
-            Some(member) => members.push(member),
+            Some(member) => members.push(Member { entry: Some(entry), ..member }),
             None if scanned.is_candidate => without = without.saturating_add(1),
             None => {}
         }

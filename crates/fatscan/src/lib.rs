@@ -53,4 +53,4 @@ pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module
 pub use options::{Limits, Options};
 pub use parallel::with_threads;
 pub use progress::Progress;
-pub use sizes::{KernelSize, MemberSizes, Size, artefact_sizes, kernel_sizes, member_sizes};
+pub use sizes::{CodeSizes, KernelSize, Size, artefact_sizes, kernel_sizes, member_sizes};

@@ -249,6 +249,7 @@ impl Run<'_> {
             runtime: self.runtime,
             size,
             packed: None,
+            entry: None,
             modules: self.modules,
             empty_fatbins: self.empty,
         });

@@ -72,6 +72,8 @@ pub struct Member {
     pub size: u64,
     /// Bytes in the archive that holds it, where one does.
     pub packed: Option<u64>,
+    /// Place in the directory of that archive, from 0: two members may have one path.
+    pub entry: Option<usize>,
     /// What the driver would load one by one, by offset.
     pub modules: Vec<Module>,
     /// Fatbins without entries, by number.

@@ -21,6 +21,13 @@ pub struct Size {
 }
 
 impl Size {
+    fn join(&mut self, other: Self) {
+        self.images = self.images.saturating_add(other.images);
+        self.stored = self.stored.saturating_add(other.stored);
+        self.unpacked = self.unpacked.saturating_add(other.unpacked);
+        self.packed = self.packed.saturating_add(other.packed);
+    }
+
     fn add(&mut self, image: &Image, ratio: Ratio) {
         self.images = self.images.saturating_add(1);
         self.stored = self.stored.saturating_add(image.stored_bytes);
@@ -54,44 +61,46 @@ impl Ratio {
     }
 }
 
-/// The sizes of one file.
+/// The sizes of one file, or of several together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct MemberSizes {
+pub struct CodeSizes {
     /// All device code.
     pub code: Size,
     /// By architecture.
     pub by_arch: BTreeMap<Column, Size>,
+    /// Code that names no architecture: bare LTO-IR and Tile IR.
+    pub without_arch: Size,
     /// Bytes of the file that are no device code: host code, data, headers.
     pub host: u64,
 }
 
 /// The sizes of the device code of a file. Other vendors' bundles are host bytes here.
 #[must_use]
-pub fn member_sizes(member: &Member) -> MemberSizes {
+pub fn member_sizes(member: &Member) -> CodeSizes {
     let ratio = Ratio::new(member);
-    let mut sizes = MemberSizes::default();
+    let mut sizes = CodeSizes::default();
     for module in member.modules.iter().filter(|module| module.source != Source::OffloadBundle) {
         for image in &module.images {
             sizes.code.add(image, ratio);
-            if let Some(column) = column(image) {
-                sizes.by_arch.entry(column).or_default().add(image, ratio);
-            }
+            let own = column(image).map(|column| sizes.by_arch.entry(column).or_default());
+            own.unwrap_or(&mut sizes.without_arch).add(image, ratio);
         }
     }
     sizes.host = member.size.saturating_sub(sizes.code.stored);
     sizes
 }
 
-/// The sizes of an artefact by architecture, over all its files.
+/// The sizes of the device code of an artefact, over all its files.
 #[must_use]
-pub fn artefact_sizes(artefact: &Artefact) -> BTreeMap<Column, Size> {
-    let mut sum: BTreeMap<Column, Size> = BTreeMap::new();
-    for (column, size) in artefact.members.iter().flat_map(|member| member_sizes(member).by_arch) {
-        let total = sum.entry(column).or_default();
-        total.images = total.images.saturating_add(size.images);
-        total.stored = total.stored.saturating_add(size.stored);
-        total.unpacked = total.unpacked.saturating_add(size.unpacked);
-        total.packed = total.packed.saturating_add(size.packed);
+pub fn artefact_sizes(artefact: &Artefact) -> CodeSizes {
+    let mut sum = CodeSizes::default();
+    for own in artefact.members.iter().map(member_sizes) {
+        sum.code.join(own.code);
+        sum.without_arch.join(own.without_arch);
+        sum.host = sum.host.saturating_add(own.host);
+        for (column, size) in own.by_arch {
+            sum.by_arch.entry(column).or_default().join(size);
+        }
     }
     sum
 }
