@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernel_details};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
 use foldhash::HashSet;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::inspect::Scratch;
 use crate::model::{CodeKind, Module, Source};
@@ -242,7 +241,8 @@ fn fill(stream: &mut dyn Read, buffer: &mut [u8]) -> Option<usize> {
 /// [`cubin::demangle`] of many names, by all threads.
 #[must_use]
 pub fn demangle_each(names: &[&str]) -> Vec<Option<String>> {
-    names.par_iter().map(|name| cubin::demangle(name.as_bytes())).collect()
+    let length = |name: &&str| u64::try_from(name.len()).unwrap_or(u64::MAX);
+    parallel::each(names, length, || (), |(), name| cubin::demangle(name.as_bytes()))
 }
 
 /// Whether images of this kind have kernels to read.
