@@ -532,6 +532,35 @@ fn damage_in_a_file_that_is_left_out_does_not_count() {
 }
 
 #[test]
+fn a_library_that_is_damaged_from_its_first_byte_is_not_overlooked() {
+    let folder = Folder::new();
+    let good = library(&[module(&["80", "90"])]);
+    for name in ["p/lib.so", "p/lib.so.1", "q!lib.so"] {
+        let zip = Zip::new().deflated(name, &good).deflated("a.so", &good).bytes();
+        for at in [0, 1, 8, 40] {
+            let mut bytes = zip.clone();
+            // behind the local header and the name
+            let start = 30 + name.len() + at;
+            bytes[start..start + 8].fill(0xff);
+            let path = folder.write("x-1.0-py3-none-any.whl", bytes);
+            let run = check_with(&path, "--require 9.0");
+            assert_eq!(run.code, Some(1), "{name} at {at}: {}", run.out);
+            assert!(run.out.contains("[damage]"), "{name} at {at}: {}", run.out);
+            assert_eq!(check_with(&path, &format!("--require 9.0 --exclude {name}")).code, Some(0), "{name} at {at}");
+            assert_eq!(check_with(&path, "--require 9.0 --exclude q").code, Some(1), "{name} at {at}");
+        }
+        // the same without a fault of the archive: a library by its name alone
+        let zip = Zip::new().deflated(name, &[0x80, 1, 2, 3].repeat(300)).deflated("a.so", &good);
+        let path = folder.write("x-1.0-py3-none-any.whl", zip.bytes());
+        assert_eq!(check_with(&path, "--require 9.0").code, Some(1), "{name}");
+        // and a script for the linker, which may have such a name
+        let zip = Zip::new().deflated(name, b"INPUT(libx.so.1)\n").deflated("a.so", &good);
+        let path = folder.write("x-1.0-py3-none-any.whl", zip.bytes());
+        assert_eq!(check_with(&path, "--require 9.0").code, Some(0), "{name}");
+    }
+}
+
+#[test]
 fn alternatives_count_as_one_unless_told_otherwise() {
     let folder = Folder::new();
     let path = folder.write(
@@ -662,6 +691,10 @@ fn a_broken_configuration_is_refused_with_line_and_column() {
         (&ignore.replace("2999-01-01", "tomorrow"), &["line 4, column 11", "`tomorrow` is no date"]),
         (&ignore.replace("2999-01-01", "2999-02-29"), &["`2999-02-29` is no date"]),
         (&ignore.replace("rule", "device = \"T5\"\nrule"), &["T5"]),
+        ("allow-partial = 200\n", &["line 1, column 17", "200 is no percentage"]),
+        ("[fleet.p]\ngpus = [\"RTX 99999\"]\n", &["--config", "fleet `p`", "RTX 99999"]),
+        ("[fleet.p]\ngpus = [\"T4\"]\ndriver = \"abc\"\n", &["--config", "fleet `p`: driver: `abc`"]),
+        ("contains = \"sm_999\"\n", &["--config: contains"]),
         ("[levels]\njitt = \"warn\"\n", &["line 2, column 1", "`jitt` is no rule"]),
         ("[levels]\njit = \"loud\"\n", &["line 2, column 7", "`loud` is none of deny, warn, note, allow"]),
         ("[[files]]\nglob = \"*\"\nlevels = { jit = \"loud\" }\n", &["line 3, column 18", "`loud` is none of"]),

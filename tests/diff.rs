@@ -70,7 +70,7 @@ fn side(folder: &Path, name: &str, bytes: &[u8]) -> Side {
     let options = Options { kernels: KernelDepth::Names, entry_functions: true, ..Options::default() };
     let mut report = scan_paths(&[write(folder, name, bytes)], &options);
     let artefact = report.artefacts.remove(0);
-    Side { artefact: json::Artefact::new(&artefact, false), model: Some(artefact) }
+    Side { artefact: json::Artefact::new(&artefact, false), model: Some(artefact), damaged: false }
 }
 
 fn compared(old: &[u8], new: &[u8]) -> Diff {
@@ -539,6 +539,30 @@ fn lines_keep_to_eighty_columns() {
     let fixtures = testkit::truth::folder();
     narrow(&fixtures, ["diff", "libpartial.so", "librdc.so"]).ending(0);
     narrow(&fixtures, ["diff", "concat_all.fatbin", "comp_all_lz4.fatbin"]);
+}
+
+#[test]
+fn two_files_are_compared_whatever_they_are_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = write(folder.path(), "old.so", &one(&[sass("80"), sass("90")]));
+    let new = write(folder.path(), "new.so", &one(&[sass("80")]));
+    let run = run(["diff", text(&old), text(&new)]);
+    assert!(run.out.contains("went") && run.out.contains("sm_90") && !run.out.contains("came"), "{}", run.out);
+    let same = write(folder.path(), "same.so", &one(&[sass("80"), sass("90")]));
+    let run = crate::run::run(["diff", "--exit-code", text(&old), text(&same)]).ending(0);
+    assert!(run.out.contains("no difference in device code"), "{}", run.out);
+}
+
+#[test]
+fn damage_of_a_side_is_said_and_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = wheel(&[("a.so", one(&[sass("80"), sass("90")])), ("b.so", one(&[sass("80")]))]);
+    let old = write(folder.path(), "x-1-py3-none-any.whl", &whole);
+    let new = write(folder.path(), "x-2-py3-none-any.whl", &whole[..whole.len() * 2 / 3]);
+    let run = run(["diff", text(&old), text(&new)]).ending(1);
+    assert!(run.out.contains("the new side is damaged: what is missing may only be unreadable"), "{}", run.out);
+    let json = crate::run::run(["diff", "--format", "json", text(&new), text(&old)]).ending(1).json();
+    assert_eq!(json["differences"][0]["damaged"], serde_json::json!([true, false]), "{json}");
 }
 
 #[test]

@@ -213,9 +213,9 @@ fn tables_name_architectures_members_modules_and_kernels() {
         assert_eq!(run.err, "");
     }
     let run = size(&["--by", "kernel", "--top", "1", text(&path)]).ending(0);
-    assert!(run.out.contains("and 1 kernel (--top N)") && !run.out.contains("small"), "{}", run.out);
+    assert!(run.out.contains("and 1 kernel more (--top N)") && !run.out.contains("small"), "{}", run.out);
     let run = size(&["--by", "module", "--top", "1", text(&path)]).ending(0);
-    assert!(run.out.contains("and 1 module (--top N)") && !run.out.contains("module 1 "), "{}", run.out);
+    assert!(run.out.contains("and 1 module more (--top N)") && !run.out.contains("module 1 "), "{}", run.out);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// List the architectures in wheels, libraries and directories (the default)
     List(ListArgs),
-    /// Say whether a GPU and its driver can run it, why, and what to do
+    /// Say whether a GPU and its driver can run it, why, and what to do; the GPUs of this machine if none is named
     Explain(ExplainArgs),
     /// Let a wheel or library pass or fail: the gate for continuous integration
     Check(Box<CheckArgs>),
@@ -63,8 +63,7 @@ pub(crate) struct ListArgs {
     /// Decode every payload and compare it with its entry header
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Add the verdict for the GPUs of this machine, or for those that are named; a table on a terminal has it by itself
-    /// where there is a GPU
+    /// Add the verdict for the GPUs of this machine; a table on a terminal has it by itself where there is one
     #[arg(long, conflicts_with_all = ["gpu", "recording"])]
     pub(crate) device: bool,
     #[command(flatten)]
@@ -130,11 +129,10 @@ pub(crate) struct ExplainArgs {
     pub(crate) common: Common,
 }
 
-/// GPUs, and the driver that is on them.
+/// GPUs, and the driver that is on them; without one the GPUs of this machine.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
-    /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200; without
-    /// it the GPUs of this machine
+    /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200
     #[arg(long, value_name = "GPU", conflicts_with = "recording")]
     pub(crate) gpu: Vec<String>,
     /// The GPUs and the driver that `fatscan device --record` noted elsewhere
@@ -400,7 +398,9 @@ pub(crate) enum PlainFormat {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code: 0 compared; 1 with --exit-code if something changed; 2 a side cannot be read.")]
+#[command(
+    after_help = "Exit code: 0 compared; 1 a side is damaged, or with --exit-code something changed; 2 a side cannot be read."
+)]
 pub(crate) struct DiffArgs {
     /// Wheel, library, directory, or a JSON report of `fatscan list`
     #[arg(value_name = "OLD")]

@@ -33,13 +33,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     if !args.require.is_empty() {
         devices.extend(named(&args.require, &args.driver, "--require")?);
     }
+    let file = format!("--config `{}`", args.config.as_deref().unwrap_or_default());
     for fleet in &config.fleets {
         let driver = DriverArgs { driver: fleet.driver.clone(), driver_cuda: fleet.driver_cuda.clone() };
-        devices.extend(named(&fleet.gpus, &driver, &format!("fleet `{}`", fleet.name))?);
+        let own = named(&fleet.gpus, &driver, &format!("fleet `{}`", fleet.name));
+        devices.extend(own.map_err(|failure| failure.within(&file))?);
     }
     for group in &config.any_of {
         let driver = DriverArgs { driver: group.driver.clone(), driver_cuda: group.driver_cuda.clone() };
-        let own = named(&group.gpus, &driver, &format!("any-of `{}`", group.name))?;
+        let own = named(&group.gpus, &driver, &format!("any-of `{}`", group.name));
+        let own = own.map_err(|failure| failure.within(&file))?;
         let first = devices.len();
         devices.extend(own);
         demands.any_of.push(Group { name: group.name.clone(), devices: (first..devices.len()).collect() });
@@ -93,14 +96,19 @@ fn named(gpus: &[String], driver: &DriverArgs, flag: &str) -> Result<Vec<Device>
             return Err(Failure::with_hint(format!("{flag}: {error}"), hint));
         }
     }
-    target::devices(gpus, driver)
+    target::devices(gpus, driver).map_err(|failure| if flag.starts_with("--") { failure } else { failure.within(flag) })
+}
+
+/// Where a demand was written.
+fn source(typed: bool, name: &str) -> String {
+    if typed { format!("--{name}") } else { format!("--config: {name}") }
 }
 
 fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
     let contains = match args.contains.as_ref().or(config.contains.as_ref()) {
         Some(text) => {
             let mut targets: Vec<_> = spelling::code(text)
-                .map_err(|error| Failure::new(format!("--contains: {error}")))?
+                .map_err(|error| Failure::new(format!("{}: {error}", source(args.contains.is_some(), "contains"))))?
                 .into_iter()
                 .map(gpu_arch::Target::without_isa)
                 .collect();

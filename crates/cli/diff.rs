@@ -53,7 +53,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
             out.flush()?;
         }
     }
-    Ok(if changed && args.exit_code { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let damaged = pairs.iter().any(|(old, new, _)| old.damaged || new.damaged);
+    Ok(if damaged || (changed && args.exit_code) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// The artefacts of one side: scanned, or read from a report.
@@ -70,7 +71,13 @@ fn sides(path: &Path, args: &DiffArgs) -> Result<Vec<Side>, Failure> {
             return Err(Failure::new(format!("`{shown}` has schema {schema}, newer than {}", json::SCHEMA)));
         }
         let document: json::Document = serde_json::from_value(value).map_err(no_report)?;
-        return Ok(document.artefacts.into_iter().map(|artefact| Side { artefact, model: None }).collect());
+        let errors = document.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error);
+        let places: Vec<&str> = errors.map(|diagnostic| diagnostic.place.as_str()).collect();
+        let side = |artefact: json::Artefact| {
+            let damaged = places.iter().any(|place| place.starts_with(&artefact.path));
+            Side { artefact, model: None, damaged }
+        };
+        return Ok(document.artefacts.into_iter().map(side).collect());
     }
     let options = Options { kernels: KernelDepth::Names, entry_functions: true, ..Options::default() };
     let report = with_threads(args.common.threads, || scan_paths(&[path], &options))
@@ -79,9 +86,13 @@ fn sides(path: &Path, args: &DiffArgs) -> Result<Vec<Side>, Failure> {
     if report.artefacts.is_empty() {
         return Err(Failure::new(format!("`{shown}` cannot be read")));
     }
-    let side =
-        |artefact: fatscan::Artefact| Side { artefact: json::Artefact::new(&artefact, false), model: Some(artefact) };
-    Ok(report.artefacts.into_iter().map(side).collect())
+    let damaged: Vec<bool> = (0..report.artefacts.len()).map(|index| report.is_damaged(index)).collect();
+    let side = |(artefact, damaged): (fatscan::Artefact, bool)| Side {
+        artefact: json::Artefact::new(&artefact, false),
+        model: Some(artefact),
+        damaged,
+    };
+    Ok(report.artefacts.into_iter().zip(damaged).map(side).collect())
 }
 
 /// Two of one each are compared; of several, those of the same package or name, in their order. What has no partner is
@@ -100,6 +111,7 @@ fn matched(mut old: Vec<Side>, mut new: Vec<Side>) -> Vec<(Side, Side)> {
     let nothing = |like: &Side| Side {
         artefact: json::Artefact { size: 0, members: Vec::new(), ..like.artefact.clone() },
         model: like.model.as_ref().map(|model| fatscan::Artefact { size: 0, members: Vec::new(), ..model.clone() }),
+        damaged: false,
     };
     let mut pairs = Vec::new();
     for (old, mut new) in by_name.into_values() {
@@ -166,6 +178,17 @@ fn table(out: &mut impl Write, old: &Side, new: &Side, found: &Diff, args: &Diff
     let size = format!(" {size}");
     words.push(&size);
     writeln!(out, "{BOLD}{}{BOLD:#}", wrap(&words, 2, 0, width()))?;
+    let damaged = match (old.damaged, new.damaged) {
+        (false, false) => None,
+        (true, false) => Some("the old side is damaged"),
+        (false, true) => Some("the new side is damaged"),
+        (true, true) => Some("both sides are damaged"),
+    };
+    if let Some(damaged) = damaged {
+        let text = format!("{damaged}: what is missing may only be unreadable");
+        let words: Vec<&str> = text.split(' ').collect();
+        writeln!(out, "  {WENT}{}{WENT:#}", wrap(&words, 2, 2, width()))?;
+    }
     if found.is_empty() {
         return writeln!(out, "  no difference in device code");
     }
@@ -383,5 +406,5 @@ fn document(old: &Side, new: &Side, found: &Diff) -> Value {
         })
         .collect();
     json!({ "old": old.artefact.path, "new": new.artefact.path, "size": [found.size.0, found.size.1],
-        "members": members, "judged": found.judged, "verdicts": verdicts })
+        "members": members, "judged": found.judged, "verdicts": verdicts, "damaged": [old.damaged, new.damaged] })
 }

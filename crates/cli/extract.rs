@@ -173,9 +173,10 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArg
                 offset: Some(image.offset),
                 image: Some(wanted.image),
             };
-            let result = bytes
-                .map_err(|error| error.to_string())
-                .and_then(|bytes| write(&folder.join(&file), bytes, args.force).map(|()| bytes.len()));
+            let result = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
+                let written = write(&folder.join(&file), bytes, args.force).map(|()| bytes.len());
+                written.map_err(|error| format!("`{file}`: {error}"))
+            });
             match result {
                 Ok(length) => {
                     let shared = args.raw && image.concat.is_some();
@@ -201,11 +202,15 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArg
     }
     let number = index.len();
     let text = format!("{:#}\n", json!({ "schema": 1, "images": index }));
-    if let Err(error) = write(&folder.join(INDEX), text.as_bytes(), args.force) {
-        failed = true;
-        output::complain(&format!("`{INDEX}`: {error}"), None);
+    let number = count(number, "image", "images");
+    match write(&folder.join(INDEX), text.as_bytes(), args.force) {
+        Ok(()) => writeln!(io::stdout(), "{number} in `{}`, listed in `{INDEX}`", folder.display())?,
+        Err(error) => {
+            failed = true;
+            output::complain(&format!("`{INDEX}`: {error}"), None);
+            writeln!(io::stdout(), "{number} written to `{}`, and no new index", folder.display())?;
+        }
     }
-    writeln!(io::stdout(), "{} in `{}`, listed in `{INDEX}`", count(number, "image", "images"), folder.display())?;
     Ok(failed)
 }
 

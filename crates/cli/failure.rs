@@ -23,6 +23,18 @@ impl Failure {
         Self::Message { text: text.into(), hint: Some(hint.into()) }
     }
 
+    /// The same, met in a part of a file that was given.
+    pub(crate) fn within(self, place: &str) -> Self {
+        match self {
+            Self::Message { text, hint } => {
+                // it is not the flag of that name that is wrong
+                let text = text.strip_prefix("--").unwrap_or(&text);
+                Self::Message { text: format!("{place}: {text}"), hint }
+            }
+            closed => closed,
+        }
+    }
+
     /// Says why on standard error.
     pub(crate) fn report(self) -> ExitCode {
         match self {

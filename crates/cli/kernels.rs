@@ -47,7 +47,9 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
     };
     render::kernels::write(&report, &view, args.format)?;
     output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != fatscan::Level::Note));
-    Ok(list::exit_code(&report))
+    let code = list::exit_code(&report);
+    let unread = report.artefacts.iter().flat_map(|artefact| &artefact.members).any(fatscan::has_unread_kernels);
+    Ok(if unread && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code })
 }
 
 /// One architecture of code: `sm_90a`, `compute_90`; `86` and `8.6` mean machine code.

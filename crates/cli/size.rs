@@ -4,7 +4,9 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
-use fatscan::{Artefact, CodeSizes, KernelSize, Member, Report, Size, artefact_sizes, kernel_sizes, member_sizes};
+use fatscan::{
+    Artefact, CodeSizes, KernelSize, Member, Module, Report, Size, artefact_sizes, kernel_sizes, member_sizes,
+};
 use serde_json::{Value, json};
 
 use crate::args::{PlainFormat, SizeArgs, SizeBy};
@@ -100,26 +102,31 @@ fn by_member(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
 fn by_module(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Result<()> {
     for member in &artefact.members {
         writeln!(out, "\n  {BOLD}{}{BOLD:#}", printable(&member.path))?;
-        let mut modules: Vec<(u64, usize)> = member
-            .modules
-            .iter()
-            .enumerate()
-            .map(|(index, module)| {
-                (module.images.iter().map(|image| image.stored_bytes).fold(0, u64::saturating_add), index)
-            })
-            .collect();
-        modules.sort_by_key(|(stored, index)| (core::cmp::Reverse(*stored), *index));
-        for (stored, index) in modules.iter().take(top) {
-            let Some(module) = member.modules.get(*index) else { continue };
+        for (stored, index, module) in by_size(member).take(top) {
             let archs: Vec<String> = module.images.iter().filter_map(fatscan::Image::arch_name).collect();
             let section = module.section.as_deref().map(printable).unwrap_or_default();
             let mut words = vec![format!("module {index} {section}@{:#x}:", module.offset)];
             words.extend(archs);
-            writeln!(out, "  {:>12}  {}", bytes(*stored), wrap(&words, 18, 16, width()))?;
+            writeln!(out, "  {:>12}  {}", bytes(stored), wrap(&words, 18, 16, width()))?;
         }
-        rest(out, modules.len().saturating_sub(top), "module", "modules")?;
+        rest(out, member.modules.len().saturating_sub(top), "module", "modules")?;
     }
     Ok(())
+}
+
+/// Modules with their bytes in the file and their index, the largest first.
+fn by_size(member: &Member) -> impl Iterator<Item = (u64, usize, &Module)> {
+    let stored = |module: &Module| module.images.iter().map(|image| image.stored_bytes).fold(0, u64::saturating_add);
+    let mut modules: Vec<_> =
+        member.modules.iter().enumerate().map(|(index, module)| (stored(module), index, module)).collect();
+    modules.sort_by_key(|(stored, index, _)| (core::cmp::Reverse(*stored), *index));
+    modules.into_iter()
+}
+
+fn module((stored, index, module): (u64, usize, &Module)) -> Value {
+    let archs: Vec<String> = module.images.iter().filter_map(fatscan::Image::arch_name).collect();
+    json!({ "index": index, "object": module.object, "section": module.section, "offset": module.offset, "archs": archs,
+        "images": module.images.len(), "stored_bytes": stored })
 }
 
 fn by_kernel(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Result<()> {
@@ -150,7 +157,7 @@ fn by_kernel(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Resul
 
 fn rest(out: &mut impl Write, number: usize, one: &str, many: &str) -> io::Result<()> {
     if number > 0 {
-        writeln!(out, "  {:>12}  and {} (--top N)", "", count(number, one, many))?;
+        writeln!(out, "  {:>12}  and {} more (--top N)", "", count(number, one, many))?;
     }
     Ok(())
 }
@@ -182,7 +189,9 @@ fn document(report: &Report, args: &SizeArgs) -> io::Result<()> {
         } else {
             Vec::new()
         };
-        json!({ "path": member.path, "size": member.size, "archive_bytes": member.packed, "host_bytes": sizes.host,
+        let modules: Vec<Value> =
+            if args.by == SizeBy::Module { by_size(member).map(module).collect() } else { Vec::new() };
+        json!({ "path": member.path, "modules": modules, "size": member.size, "archive_bytes": member.packed, "host_bytes": sizes.host,
             "code": code(&sizes), "kernels": kernels })
     };
     let artefacts: Vec<Value> = report

@@ -25,7 +25,7 @@ pub(crate) fn json(document: &Document) -> io::Result<()> {
 /// What an error means, without a file.
 pub(crate) fn error_alone(error: &CudaError) -> io::Result<()> {
     let mut out = BufWriter::new(anstream::stdout().lock());
-    let mut page = Page { out: &mut out, width: width() };
+    let mut page = Page { out: &mut out, width: width(), damaged: false };
     page.error(error)?;
     page.para(2, "add the wheel or library and --gpu to see whether this is what happens")?;
     out.flush()
@@ -38,9 +38,10 @@ pub(crate) fn text(
     error: Option<&CudaError>,
 ) -> io::Result<()> {
     let mut out = BufWriter::new(anstream::stdout().lock());
-    let mut page = Page { out: &mut out, width: width() };
+    let mut page = Page { out: &mut out, width: width(), damaged: false };
     let mut first = true;
-    for (artefact, judged) in report.artefacts.iter().zip(&judgement.artefacts) {
+    for (place, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
+        page.damaged = report.is_damaged(place);
         for (index, device) in judgement.devices.iter().enumerate() {
             if !first {
                 writeln!(page.out)?;
@@ -55,9 +56,14 @@ pub(crate) fn text(
     out.flush()
 }
 
+/// What a verdict on a damaged file is worth.
+pub(super) const DAMAGED: &str = "the file is damaged: this is judged by what could be read of it";
+
 struct Page<'out, W> {
     out: &'out mut W,
     width: usize,
+    /// Whether something of the artefact at hand could not be read.
+    damaged: bool,
 }
 
 pub(super) fn style(verdict: Verdict) -> Style {
@@ -77,7 +83,7 @@ pub(super) const fn sentence(verdict: Verdict) -> (&'static str, &'static str) {
             "JIT from PTX",
             "no machine code for this GPU, but portable code that the driver compiles at the first start (slow once)",
         ),
-        Verdict::Partial => ("partial", "some of it runs on this GPU, the rest fails when it is first used"),
+        Verdict::Partial => ("partial", "some of it runs on this GPU, the rest fails if it is used there"),
         Verdict::Unknown => ("unknown", "whether this GPU and driver load it is not certain"),
         Verdict::DriverTooOld => ("driver too old", "it holds code for this GPU, but this driver does not load it"),
         Verdict::NotCovered => ("not covered", "it holds no code that this GPU and driver can run"),
@@ -103,6 +109,9 @@ impl<W: Write> Page<'_, W> {
         let text = wrap(&words(&format!("{word}: {meaning}")), 0, 0, self.width);
         let rest = text.strip_prefix(word).unwrap_or_default();
         writeln!(self.out, "{style}{word}{style:#}{rest}")?;
+        if self.damaged {
+            self.bullet(DAMAGED)?;
+        }
         self.reasons(verdict, device)?;
         if environment.force_ptx_jit || environment.disable_ptx_jit {
             self.para(

@@ -20,6 +20,8 @@ const DIM: Style = Style::new().dimmed();
 
 /// Names that are demangled at a time; the longest text of one is 64 KiB.
 const NAMES: usize = 256;
+/// So many names are demangled where they are shown.
+const FEW: usize = 512;
 /// How many times as many may wait to be written.
 const AHEAD: usize = 2;
 
@@ -63,6 +65,10 @@ impl View {
         rows: &[&'r Row],
         mut each: impl FnMut(&'r Row, Option<String>) -> Result<(), E>,
     ) -> Result<(), E> {
+        // many small files must not make threads for each
+        if rows.len() <= FEW {
+            return rows.iter().try_for_each(|row| each(row, fatscan::demangle(row.name.as_bytes())));
+        }
         std::thread::scope(|scope| {
             let (send, receive) = mpsc::sync_channel(AHEAD);
             scope.spawn(move || {

@@ -4,8 +4,11 @@ use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 
 /// The longest name that [`demangle`] looks at, bytes. Names of kernels of real libraries reach some 10 KiB.
 pub const DEMANGLE_INPUT_LIMIT: usize = 32 << 10;
-/// The longest text that [`demangle`] gives, bytes: a mangled name of some hundred bytes can stand for gigabytes.
+/// The longest text that [`demangle`] gives, bytes; of short names less, 32 for each byte and 1024: a mangled name of some hundred bytes can stand for gigabytes.
 pub const DEMANGLE_OUTPUT_LIMIT: usize = 64 << 10;
+/// The text may have this many bytes for each byte of the name, and [`SHORT`] more: names of real libraries reach 12.
+const GROWTH: usize = 32;
+const SHORT: usize = 1024;
 /// Depth of nesting, in parsing and in writing. Deeper names stay mangled; the stack of any thread bears it.
 const RECURSION_LIMIT: u32 = 128;
 
@@ -19,7 +22,8 @@ pub fn demangle(name: &[u8]) -> Option<String> {
     }
     let parse = ParseOptions::default().recursion_limit(RECURSION_LIMIT);
     let symbol = Symbol::new_with_options(name, &parse).ok()?;
-    let mut out = Limited { text: String::new(), pieces: 0 };
+    let limit = name.len().saturating_mul(GROWTH).saturating_add(SHORT).min(DEMANGLE_OUTPUT_LIMIT);
+    let mut out = Limited { text: String::new(), pieces: 0, limit };
     symbol.structured_demangle(&mut out, &DemangleOptions::new().recursion_limit(RECURSION_LIMIT)).ok()?;
     Some(out.text)
 }
@@ -28,13 +32,14 @@ pub fn demangle(name: &[u8]) -> Option<String> {
 struct Limited {
     text: String,
     pieces: usize,
+    limit: usize,
 }
 
 impl DemangleWrite for Limited {
     fn write_string(&mut self, piece: &str) -> fmt::Result {
         self.pieces = self.pieces.saturating_add(1);
         let length = self.text.len().saturating_add(piece.len());
-        if length > DEMANGLE_OUTPUT_LIMIT || self.pieces > DEMANGLE_OUTPUT_LIMIT {
+        if length > self.limit || self.pieces > self.limit {
             return Err(fmt::Error);
         }
         self.text.push_str(piece);

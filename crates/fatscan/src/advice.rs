@@ -158,7 +158,7 @@ fn build(device: &Device) -> Option<Fix> {
     let mut lines = vec![format!("nvcc   {}", flags.nvcc), format!("CMake  {}", flags.cmake)];
     lines.extend(flags.torch.map(|torch| format!("torch  {torch}")));
     lines.extend(flags.xla.map(|xla| format!("XLA    {xla}")));
-    Some(Fix { kind: FixKind::Build, text: format!("or build it for this GPU{range}"), lines })
+    Some(Fix { kind: FixKind::Build, text: format!("build it for this GPU{range}"), lines })
 }
 
 /// The reasons that give a CUDA error.
@@ -168,7 +168,7 @@ pub fn reasons_of_error(error: u32) -> &'static [ReasonCode] {
         35 => &[ReasonCode::RuntimeMajor],
         100 => &[ReasonCode::DriverUnknownDevice, ReasonCode::DriverDroppedDevice],
         200 => &[ReasonCode::Zstd, ReasonCode::CubinAbi],
-        209 | 500 => &[ReasonCode::NoImage],
+        98 | 209 | 500 => &[ReasonCode::NoImage],
         222 => &[ReasonCode::PtxIsa],
         223 => &[ReasonCode::JitDisabled],
         _ => &[],

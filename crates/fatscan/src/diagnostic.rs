@@ -30,6 +30,9 @@ pub struct Diagnostic {
     /// What to do about it, where there is something.
     #[serde(default)]
     pub hint: Option<String>,
+    /// The member of an archive or directory that it is about, by its path: names may hold the separators of a place.
+    #[serde(skip)]
+    pub(crate) member: Option<Box<str>>,
 }
 
 impl Diagnostic {
@@ -40,7 +43,14 @@ impl Diagnostic {
             (sentence, "") => sentence.to_owned(),
             (sentence, detail) => format!("{sentence}: {detail}"),
         };
-        Self { place, code: code.to_string(), level: code.level(), message, hint: code.hint().map(ToOwned::to_owned) }
+        Self {
+            place,
+            code: code.to_string(),
+            level: code.level(),
+            message,
+            hint: code.hint().map(ToOwned::to_owned),
+            member: None,
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use gpu_arch::{Capability, DriverVersion};
 
 use crate::json;
 use crate::judge::{ArtefactJudgement, Policy, judge};
-use crate::model::{Artefact, Linkage, Member, Report};
+use crate::model::{Artefact, ArtefactKind, Linkage, Member, Report};
 
 /// One of the two sides: the contract's view, and the model where the side was scanned and not read from a report.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Side {
     pub artefact: json::Artefact,
     /// The model.
     pub model: Option<Artefact>,
+    /// Whether something of it could not be read: what is missing may be in there.
+    pub damaged: bool,
 }
 
 /// What changed.
@@ -111,7 +113,14 @@ pub struct VerdictDiff {
 /// Compares two sides.
 #[must_use]
 pub fn diff(old: &Side, new: &Side) -> Diff {
-    let members = paired(&old.artefact.members, &new.artefact.members).into_iter();
+    let (before, after) = (&old.artefact.members, &new.artefact.members);
+    // two files are compared whatever they are called
+    let both_files = [old, new].iter().all(|side| side.artefact.kind == ArtefactKind::File.name());
+    let members = match (before.as_slice(), after.as_slice()) {
+        ([_], [own]) if both_files => vec![(own.path.clone(), (Some(0), Some(0)))],
+        _ => paired(before, after),
+    };
+    let members = members.into_iter();
     let members = members.filter_map(|(path, (before, after))| {
         let views = (
             before.and_then(|index| old.artefact.members.get(index)),

@@ -176,6 +176,9 @@ fn zip_member(shown: &str, member: &ZipMember<'_>, options: &Options) -> Scanned
     if let Some(found) = &mut scanned.member {
         found.packed = member.data.and_then(|data| u64::try_from(data.len()).ok());
     }
+    for diagnostic in &mut scanned.diagnostics {
+        diagnostic.member = Some(member.path.as_str().into());
+    }
     scanned
 }
 

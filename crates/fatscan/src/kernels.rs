@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernel_details};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
 use foldhash::HashSet;
 
 use crate::inspect::Scratch;
-use crate::model::{CodeKind, Module, Source};
+use crate::model::{CodeKind, Member, Module, Source};
 use crate::options::Options;
 use crate::parallel;
 
@@ -63,6 +63,8 @@ pub struct KernelResources {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     known: Arc<Mutex<HashSet<Arc<str>>>>,
+    /// Whose turn it is to hold a large payload.
+    turns: Arc<Mutex<()>>,
 }
 
 impl Names {
@@ -151,16 +153,29 @@ pub(crate) struct EntryReader<'run> {
     reader: Reader<'run>,
     limit: u64,
     scratch: Scratch,
+    turns: &'run Mutex<()>,
+    /// Held while a large payload is.
+    turn: Option<MutexGuard<'run, ()>>,
 }
+
+/// Payloads that unpack to more than this are unpacked one at a time, whatever the number of threads.
+const LARGE: usize = 16 << 20;
 
 impl<'run> EntryReader<'run> {
     pub(crate) fn new(options: &'run Options) -> Self {
         let limit = options.limits.payload_bytes;
-        Self { reader: Reader::new(options), limit, scratch: Scratch::default() }
+        let turns = &options.names.turns;
+        Self { reader: Reader::new(options), limit, scratch: Scratch::default(), turns, turn: None }
     }
 
     /// The kernels of the images of an entry, in their order; `None` for one that cannot be read or has none to read.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
+        let kernels = self.read(entry);
+        self.tidy();
+        kernels
+    }
+
+    fn read(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
         let reader = self.reader;
         match entry.header().kind {
             Kind::Elf if reader.depth == KernelDepth::Names => vec![self.prefix(entry)],
@@ -182,8 +197,25 @@ impl<'run> EntryReader<'run> {
         }
     }
 
+    /// Unpacks a payload. Of large ones one at a time is held: each thread's own would add up.
     fn whole(&mut self, entry: &Entry<'_>) -> Option<&[u8]> {
+        self.turn = None;
+        if self.scratch.buffer.capacity() > LARGE {
+            self.scratch.buffer = Vec::new();
+        }
+        if entry.header().unpacked_size() > LARGE as u64 {
+            // a thread that died while it held the lock leaves nothing behind that the next one needs
+            self.turn = Some(self.turns.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        }
         self.scratch.decode(entry, self.limit).ok()
+    }
+
+    /// What a large payload needed, given back.
+    fn tidy(&mut self) {
+        if self.turn.is_some() {
+            self.scratch.buffer = Vec::new();
+            self.turn = None;
+        }
     }
 
     /// Unpacks as much of a cubin as names its kernels; all of it where the layout does not show them.
@@ -209,6 +241,10 @@ impl<'run> EntryReader<'run> {
                         PrefixOutcome::NeedMore(wanted) => wanted.min(stated),
                         PrefixOutcome::Unsupported => break,
                     };
+                    // no real cubin has such tables: as a whole it waits for its turn
+                    if wanted > LARGE {
+                        break;
+                    }
                     if buffer.len() < wanted {
                         buffer.resize(wanted, 0);
                     }
@@ -248,6 +284,13 @@ pub fn demangle_each(names: &[&str]) -> Vec<Option<String>> {
 /// Whether images of this kind have kernels to read.
 pub(crate) const fn has_kernels(kind: CodeKind) -> bool {
     matches!(kind, CodeKind::Sass | CodeKind::Ptx)
+}
+
+/// Whether an image of a member that was scanned for kernels could not be read.
+#[must_use]
+pub fn has_unread_kernels(member: &Member) -> bool {
+    let mut images = member.modules.iter().flat_map(|module| &module.images);
+    images.any(|image| image.kernels.is_none() && has_kernels(image.kind))
 }
 
 /// Reads the kernels of all fatbin entries of a slice, by all threads.

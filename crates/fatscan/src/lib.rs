@@ -46,7 +46,7 @@ pub use judge::{
     Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Load, MemberJudgement,
     MemberVerdict, NotCounted, Policy, classify, judge,
 };
-pub use kernels::{Kernel, KernelDepth, KernelResources, Names, demangle_each};
+pub use kernels::{Kernel, KernelDepth, KernelResources, Names, demangle_each, has_unread_kernels};
 pub use matrix::{Cell, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
 pub use member::{scan_bytes, scan_stream};
 pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source};

@@ -54,7 +54,12 @@ pub(crate) fn scan<S: ByteStream>(names: Names<'_>, stream: &mut S, explicit: bo
     stream.fill(SNIFF_SIZE);
     let window = stream.window();
     let format = Format::sniff(window.get(..SNIFF_SIZE).unwrap_or(window));
-    if format.is_none() && !explicit {
+    // a script for the linker may have the name of a library
+    let is_text = window.iter().take(SNIFF_SIZE).all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    let searched = format.is_some() || explicit || (is_library(names.member) && !is_text);
+    // what cannot be unpacked to its first bytes may be anything
+    let hidden = stream.fault().filter(|_| !searched);
+    if !searched && hidden.is_none() {
         return Scanned::default();
     }
     let mut run = Run {
@@ -68,6 +73,10 @@ pub(crate) fn scan<S: ByteStream>(names: Names<'_>, stream: &mut S, explicit: bo
         diagnostics: Vec::new(),
         hidden: 0,
     };
+    if let Some(fault) = hidden {
+        run.say(Code::MemberDamaged, &Place::default(), &fault.to_string());
+        return Scanned { diagnostics: run.diagnostics, ..Scanned::default() };
+    }
     match format {
         Some(Format::Zip) => run.say(Code::NestedArchive, &Place::default(), ""),
         Some(Format::ThinArchive) => run.say(Code::ThinArchive, &Place::default(), ""),
@@ -257,9 +266,16 @@ impl Run<'_> {
     }
 }
 
+/// Whether a file has the name of a shared library.
+fn is_library(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let ending = [".so", ".dll", ".pyd", ".dylib"].iter().any(|ending| file.ends_with(ending));
+    ending || file.contains(".so.")
+}
+
 /// Whether the name of a file promises a format that would have been recognised.
 fn promises(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     let known = ["whl", "zip", "so", "dll", "pyd", "exe", "a", "lib", "o", "obj", "dylib", "fatbin", "cubin"];
-    extension.is_some_and(|extension| known.contains(&extension.as_str()))
+    extension.is_some_and(|extension| known.contains(&extension.as_str())) || is_library(name)
 }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use gpu_arch::Arch;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Level};
 use crate::kernels::Kernel;
 
 /// What a scan found, and what it has to say beside.
@@ -14,6 +14,37 @@ pub struct Report {
     pub artefacts: Vec<Artefact>,
     /// By place.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// Whether something of an artefact could not be read: then there may be more in it than the report says.
+    #[must_use]
+    pub fn is_damaged(&self, artefact: usize) -> bool {
+        let mut errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error);
+        errors.any(|diagnostic| self.subject(diagnostic).0 == Some(artefact))
+    }
+
+    /// The artefact and the member that a place lies in; the member is empty where the place is the artefact or none of the
+    /// report's. Names may hold the separators of a place too.
+    pub(crate) fn subject<'a>(&self, diagnostic: &'a Diagnostic) -> (Option<usize>, &'a str) {
+        let place = diagnostic.place.as_str();
+        let separated = |rest: &str| rest.is_empty() || rest.starts_with(['!', '@']);
+        let paths = self.artefacts.iter().enumerate();
+        let rests = paths.filter_map(|(index, artefact)| Some((index, artefact, place.strip_prefix(&artefact.path)?)));
+        let own = rests.filter(|(.., rest)| separated(rest));
+        let Some((index, artefact, rest)) = own.min_by_key(|(.., rest)| rest.len()) else { return (None, "") };
+        if artefact.kind == ArtefactKind::File {
+            return (Some(index), place.strip_suffix(rest).unwrap_or(place));
+        }
+        if let Some(member) = &diagnostic.member {
+            return (Some(index), member);
+        }
+        let Some(inside) = rest.strip_prefix('!') else { return (Some(index), "") };
+        let known = artefact.members.iter().map(|member| member.path.as_str());
+        let known = known.filter(|path| inside.strip_prefix(path).is_some_and(separated)).max_by_key(|path| path.len());
+        let end = known.map(str::len).or_else(|| inside.find(['!', '@'])).unwrap_or(inside.len());
+        (Some(index), inside.get(..end).unwrap_or(inside))
+    }
 }
 
 /// A thing that is shipped: a wheel, a directory, a file.

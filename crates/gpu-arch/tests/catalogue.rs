@@ -253,7 +253,7 @@ fn torch_builds_of_a_capability() {
 
 #[test]
 fn errors_are_recognised() {
-    assert_eq!(errors().len(), 18);
+    assert_eq!(errors().len(), 19);
     assert_eq!(error(209).unwrap().name, "CUDA_ERROR_NO_BINARY_FOR_GPU");
     assert_eq!(error(1), None);
     let code = |message: &str| recognise_error(message).map(|row| row.code);
@@ -273,6 +273,10 @@ fn errors_are_recognised() {
         ("NVIDIA GB10 with CUDA capability sm_121 is not compatible with the current PyTorch installation.", 209),
         ("The NVIDIA driver on your system is too old (found version 11040).", 35),
         ("all CUDA-capable devices are busy or unavailable", 46),
+        ("CUDA error: invalid device function", 98),
+        ("cudaErrorInvalidDeviceFunction: invalid device function", 98),
+        ("RuntimeError: CUDA error: PTX JIT compilation failed", 218),
+        ("(CUDA_ERROR_INVALID_IMAGE)", 200),
         ("CUDA_ERROR_INVALID_IMAGE", 200),
         ("CUDA error code 218", 218),
     ] {

@@ -100,7 +100,7 @@ type RawLevels = BTreeMap<Spanned<String>, Spanned<String>>;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct RawConfig {
     allow_jit: Option<bool>,
-    allow_partial: Option<u8>,
+    allow_partial: Option<Spanned<u8>>,
     allow_unknown: Option<bool>,
     contains: Option<String>,
     strict: Option<bool>,
@@ -195,11 +195,15 @@ impl Config {
             driver: group.driver,
             driver_cuda: group.driver_cuda,
         });
+        let percent = |number: Spanned<u8>| match *number.get_ref() {
+            value if value <= 100 => Ok(value),
+            other => Err(at(number.span(), format!("allow-partial: {other} is no percentage"))),
+        };
         let no_device_code =
             |word: Spanned<String>| no_device_code(word.get_ref()).map_err(|error| at(word.span(), error));
         Ok(Self {
             allow_jit: raw.allow_jit,
-            allow_partial: raw.allow_partial,
+            allow_partial: raw.allow_partial.map(percent).transpose()?,
             allow_unknown: raw.allow_unknown,
             contains: raw.contains,
             strict: raw.strict,

@@ -2,12 +2,12 @@
 
 use super::{At, Glob, Rule, Sink, Words};
 use crate::diagnostic::{Code, Level};
-use crate::model::{ArtefactKind, Report};
+use crate::model::Report;
 
 /// What could not be read, and damage.
 pub(super) fn diagnostics(report: &Report, sink: &mut Sink<'_>) {
     for diagnostic in report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error) {
-        let (artefact, member) = subject(report, &diagnostic.place);
+        let (artefact, member) = report.subject(diagnostic);
         let unreadable = [Code::Unreadable, Code::NotAFile].iter().any(|code| code.to_string() == diagnostic.code);
         let rule = if unreadable { Rule::Unreadable } else { Rule::Damage };
         let message = format!("{} ({})", diagnostic.message, diagnostic.code);
@@ -15,24 +15,6 @@ pub(super) fn diagnostics(report: &Report, sink: &mut Sink<'_>) {
         let artefact = artefact.and_then(|index| Some((index, report.artefacts.get(index)?.path.as_str())));
         sink.add(artefact, diagnostic.place.clone(), member, words);
     }
-}
-
-/// The artefact and the member that a place lies in; the member is empty where the place is the artefact or none of the
-/// report's. Names may hold the separators of a place too.
-fn subject<'place>(report: &Report, place: &'place str) -> (Option<usize>, &'place str) {
-    let separated = |rest: &str| rest.is_empty() || rest.starts_with(['!', '@']);
-    let paths = report.artefacts.iter().enumerate();
-    let rests = paths.filter_map(|(index, artefact)| Some((index, artefact, place.strip_prefix(&artefact.path)?)));
-    let own = rests.filter(|(.., rest)| separated(rest));
-    let Some((index, artefact, rest)) = own.min_by_key(|(.., rest)| rest.len()) else { return (None, "") };
-    if artefact.kind == ArtefactKind::File {
-        return (Some(index), place.strip_suffix(rest).unwrap_or(place));
-    }
-    let Some(inside) = rest.strip_prefix('!') else { return (Some(index), "") };
-    let known = artefact.members.iter().map(|member| member.path.as_str());
-    let known = known.filter(|path| inside.strip_prefix(path).is_some_and(separated)).max_by_key(|path| path.len());
-    let end = known.map(str::len).or_else(|| inside.find(['!', '@'])).unwrap_or(inside.len());
-    (Some(index), inside.get(..end).unwrap_or(inside))
 }
 
 /// Leaves the files of a report that are `wanted` (all, where the list is empty) and not `excluded`, and what there is to
@@ -44,7 +26,7 @@ pub fn select(report: &mut Report, wanted: &[Glob], excluded: &[Glob]) {
     };
     let said = core::mem::take(&mut report.diagnostics);
     let said = said.into_iter().filter(|diagnostic| {
-        let (_, member) = subject(report, &diagnostic.place);
+        let (_, member) = report.subject(diagnostic);
         member.is_empty() || stays(member)
     });
     let said = said.collect();

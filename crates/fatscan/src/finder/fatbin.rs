@@ -226,7 +226,10 @@ impl<S: ByteStream> Finder<'_, S> {
         };
         let stored = header.stored_size();
         let limit = self.options.limits.payload_bytes;
-        // an entry without payload is odd and valid
+        // an entry without payload is odd and valid, unless it says that something was packed
+        if header.padded_size == 0 && !plain && header.unpacked_size() > 0 && verify {
+            say(Code::PayloadDamaged, Some(index), "it is empty".to_owned());
+        }
         if stored > header.padded_size || header.padded_size == 0 {
             return;
         }

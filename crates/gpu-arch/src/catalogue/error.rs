@@ -37,17 +37,25 @@ pub fn recognise_error(message: &str) -> Option<&'static CudaError> {
     let message = message.to_ascii_lowercase();
     let named = ERRORS.iter().flat_map(|row| [(row, row.name), (row, row.runtime_name)]);
     let said = ERRORS.iter().flat_map(|row| row.messages.iter().map(move |text| (row, *text)));
-    longest(&message, named).or_else(|| numbered(&message)).or_else(|| longest(&message, said))
+    let named = longest(&message, named, is_word);
+    named.or_else(|| numbered(&message)).or_else(|| longest(&message, said, |message, text| message.contains(text)))
 }
 
-/// The row with the longest text that the message contains.
+/// The row with the longest text that the message contains, in the sense of `holds`.
 fn longest(
     message: &str,
     rows: impl Iterator<Item = (&'static CudaError, &'static str)>,
+    holds: fn(&str, &str) -> bool,
 ) -> Option<&'static CudaError> {
-    rows.filter(|(_, text)| message.contains(&text.to_ascii_lowercase()))
+    rows.filter(|(_, text)| holds(message, &text.to_ascii_lowercase()))
         .max_by_key(|(_, text)| text.len())
         .map(|(row, _)| row)
+}
+
+/// Whether a name stands in a message by itself: some names begin like others.
+fn is_word(message: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    message.split(|letter: char| !is_part(letter)).any(|word| word == name)
 }
 
 /// The row of a number behind the word `error` (`CUDA error: 209`, `error code 209`).
