@@ -109,7 +109,7 @@ impl Cubin {
 fn sections<Elf: FileHeader<Endian = LittleEndian>>(data: &[u8]) -> Result<SectionTable<'_, Elf>, Error> {
     let header = Elf::parse(data).map_err(|_| Error { kind: ErrorKind::NotCubin, offset: 0 })?;
     let error = Error { kind: ErrorKind::Sections, offset: header.e_shoff(LittleEndian).into() };
-    header.sections(LittleEndian, data).ok().filter(crate::sections::has_names).ok_or(error)
+    header.sections(LittleEndian, data).map_err(|_| error)
 }
 
 /// The file bytes of the first section of that name. `.nv.shared*` have none although their type is not `NOBITS`, so

@@ -98,13 +98,7 @@ impl<'data> Tables<'data> {
 fn table<Elf: FileHeader<Endian = LittleEndian>>(data: &[u8]) -> Result<SectionTable<'_, Elf>, Error> {
     let header = Elf::parse(data).map_err(|_| Error { kind: ErrorKind::NotCubin, offset: 0 })?;
     let error = Error { kind: ErrorKind::Sections, offset: header.e_shoff(LittleEndian).into() };
-    header.sections(LittleEndian, data).ok().filter(has_names).ok_or(error)
-}
-
-/// Whether a section has a name. All cubins name theirs: a table without names is something else.
-pub(crate) fn has_names<Elf: FileHeader<Endian = LittleEndian>>(table: &SectionTable<'_, Elf>) -> bool {
-    let mut names = table.iter().map(|header| table.section_name(LittleEndian, header));
-    table.len() < 2 || names.any(|name| name.is_ok_and(|name| !name.is_empty()))
+    header.sections(LittleEndian, data).map_err(|_| error)
 }
 
 fn rows<'data, Elf: FileHeader<Endian = LittleEndian>>(table: &SectionTable<'data, Elf>) -> Vec<Section<'data>> {
