@@ -1,5 +1,5 @@
 use object::elf::{FileHeader32, FileHeader64};
-use object::read::elf::FileHeader;
+use object::read::elf::{FileHeader, SectionHeader};
 use object::{LittleEndian, pod};
 
 use crate::{Error, ErrorKind};
@@ -81,6 +81,21 @@ impl Head {
         }
     }
 
+    /// Bytes of the cubin that `data` starts with. As [`Head::extent`], but where the section table comes first, as in the
+    /// relocatable cubins of some of NVIDIA's own libraries, to the end of the last section of that table, which must be
+    /// within `data`.
+    ///
+    /// Observed in `libcupti` and `libcheckpoint` of CUDA 12.8: their sections have no readable names.
+    #[must_use]
+    pub fn extent_in(&self, data: &[u8]) -> u64 {
+        let end = if data.get(4) == Some(&2) {
+            last_section::<FileHeader64<LittleEndian>>(data)
+        } else {
+            last_section::<FileHeader32<LittleEndian>>(data)
+        };
+        end.unwrap_or(0).max(self.extent)
+    }
+
     fn of<Elf: FileHeader<Endian = LittleEndian>>(header: &Elf) -> Self {
         let endian = LittleEndian;
         let abi = if header.e_ident().os_abi.0 == 0x41 { Abi::V8 } else { Abi::V7 };
@@ -107,4 +122,23 @@ impl Head {
             extent: sections.max(segments).max(u64::from(header.e_ehsize(endian))),
         }
     }
+}
+
+/// Type of `.nv.shared.*` in relocatable code.
+const SHT_CUDA_SHARED: u32 = 0x7000_000a;
+
+/// Where the last section ends, of a section table that follows the file header.
+fn last_section<Elf: FileHeader<Endian = LittleEndian>>(data: &[u8]) -> Option<u64> {
+    let endian = LittleEndian;
+    let header = Elf::parse(data).ok()?;
+    if header.e_shoff(endian).into() != u64::from(header.e_ehsize(endian)) {
+        return None;
+    }
+    let table = header.section_headers(endian, data).ok()?;
+    // shared memory has no bytes in the file, although its type in relocatable code is not NOBITS
+    let ends = table.iter().filter(|section| section.sh_type(endian).0 != SHT_CUDA_SHARED).filter_map(|section| {
+        let (start, size) = section.file_range(endian)?;
+        start.checked_add(size)
+    });
+    ends.max()
 }

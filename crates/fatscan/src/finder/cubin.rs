@@ -19,6 +19,7 @@ impl<S: ByteStream> Finder<'_, S> {
             self.issue(Code::CubinDamaged, Some(offset), "cut inside its file header".to_owned());
             return;
         };
+        let head = Head { extent: self.extent(&head), ..head };
         let whole =
             if head.extent <= self.options.limits.cubin_bytes { usize::try_from(head.extent).ok() } else { None };
         let (arch, has_kernels, toolkit, kernels) = if let Some(whole) = whole {
@@ -52,6 +53,24 @@ impl<S: ByteStream> Finder<'_, S> {
             ..Image::bare(CodeKind::Sass, offset, head.extent)
         };
         self.module(Module::new(Source::Cubin, offset, vec![image]));
+    }
+
+    /// How long the cubin is. Where its section table comes first, that tells more than its head; a claim that goes beyond
+    /// the file or over another cubin does not count.
+    fn extent(&mut self, head: &Head) -> u64 {
+        let limit = self.options.limits.cubin_bytes;
+        let Some(table) = usize::try_from(head.extent).ok().filter(|_| head.extent <= limit) else {
+            return head.extent;
+        };
+        self.stream.fill(table);
+        let extent = head.extent_in(self.stream.window());
+        let Some(whole) = usize::try_from(extent).ok().filter(|_| extent <= limit) else { return head.extent };
+        if whole == table || !self.stream.fill(whole) {
+            return head.extent;
+        }
+        let more = self.stream.window().get(table..whole).unwrap_or_default();
+        let other = memchr::memmem::find_iter(more, b"\x7fELF").any(|at| more.get(at..).is_some_and(Head::matches));
+        if other { head.extent } else { extent }
     }
 
     /// The kernels of the bare cubin that the window starts with, where they are asked for.
