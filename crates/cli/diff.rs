@@ -71,10 +71,10 @@ fn sides(path: &Path, args: &DiffArgs) -> Result<Vec<Side>, Failure> {
             return Err(Failure::new(format!("`{shown}` has schema {schema}, newer than {}", json::SCHEMA)));
         }
         let document: json::Document = serde_json::from_value(value).map_err(no_report)?;
-        let errors = document.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error);
-        let places: Vec<&str> = errors.map(|diagnostic| diagnostic.place.as_str()).collect();
+        let mut errors = document.diagnostics;
+        errors.retain(|diagnostic| diagnostic.level == Level::Error);
         let side = |artefact: json::Artefact| {
-            let damaged = places.iter().any(|place| place.starts_with(&artefact.path));
+            let damaged = errors.iter().any(|diagnostic| diagnostic.is_in(&artefact.path));
             Side { artefact, model: None, damaged }
         };
         return Ok(document.artefacts.into_iter().map(side).collect());

@@ -147,13 +147,12 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
         match &view.query {
             Query::Totals => totals(out, &matrix)?,
             Query::All => {
-                let kept: Vec<&Row> = matrix.rows.iter().filter(|row| view.keeps(&row.name)).collect();
+                let kept = chosen(member, &matrix, view);
                 rows(out, &kept, view)?;
                 writeln!(out, "  {} of {}", count(kept.len(), "kernel", "kernels"), matrix.rows.len())?;
             }
             Query::Only(kind, arch) => {
-                let only: Vec<&Row> =
-                    matrix.only(*kind, *arch).into_iter().filter(|row| view.keeps(&row.name)).collect();
+                let only = chosen(member, &matrix, view);
                 let name = format!("{}_{arch}", words::prefix(*kind));
                 let number = count(only.len(), "kernel", "kernels");
                 writeln!(out, "  {number} of {} only in images of {name}", matrix.rows.len())?;
@@ -161,8 +160,7 @@ fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<(
             }
             Query::Missing(kind, arch) => {
                 let name = format!("{}_{arch}", words::prefix(*kind));
-                let missing: Vec<&Row> =
-                    matrix.missing(*kind, *arch).into_iter().filter(|row| view.keeps(&row.name)).collect();
+                let missing = chosen(member, &matrix, view);
                 writeln!(out, "  {} not in any {name} image", count(missing.len(), "kernel", "kernels"))?;
                 view.named(&missing, |row, name| {
                     let held: Vec<String> = row.cells.keys().map(|column| label(*column)).collect();

@@ -4,7 +4,8 @@ use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
 
 /// The longest name that [`demangle`] looks at, bytes. Names of kernels of real libraries reach some 10 KiB.
 pub const DEMANGLE_INPUT_LIMIT: usize = 32 << 10;
-/// The longest text that [`demangle`] gives, bytes; of short names less, 32 for each byte and 1024: a mangled name of some hundred bytes can stand for gigabytes.
+/// The longest text that [`demangle`] gives, bytes; of short names less, 32 for each byte and 1024. A mangled name of some
+/// hundred bytes can stand for gigabytes.
 pub const DEMANGLE_OUTPUT_LIMIT: usize = 64 << 10;
 /// The text may have this many bytes for each byte of the name, and [`SHORT`] more: names of real libraries reach 12.
 const GROWTH: usize = 32;

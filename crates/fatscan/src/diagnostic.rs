@@ -36,6 +36,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Whether it is about the artefact of this path, or something in it.
+    #[must_use]
+    pub fn is_in(&self, path: &str) -> bool {
+        self.place.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['!', '@']))
+    }
+
     /// A diagnostic of `code` at `place`; an empty `detail` leaves the sentence of the code alone.
     #[must_use]
     pub fn new(code: Code, place: String, detail: &str) -> Self {

@@ -274,7 +274,7 @@ impl Kernels {
         let mut kernels = Self::default();
         let mut archs: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
         for image in member.modules.iter().flat_map(|module| &module.images) {
-            if image.kernels.is_none() && crate::kernels::has_kernels(image.kind) {
+            if crate::kernels::is_unread(image) {
                 kernels.hidden = kernels.hidden.saturating_add(1);
                 kernels.hidden_archs.extend(image.arch_name());
             }

@@ -1,6 +1,8 @@
 //! Where an entry header and the code behind it disagree. The header is what the packager was told; the driver loads
 //! what is there.
 
+use std::sync::{Mutex, PoisonError};
+
 use cubin::{Cubin, Family, Head, PtxHead, TileIrHead, accelerator_target};
 use fatbin::{Decoder, Entry, EntryHeader, ErrorKind, Kind};
 use gpu_arch::{Arch, Suffix};
@@ -9,7 +11,12 @@ use crate::diagnostic::Code;
 use crate::finder;
 use crate::model::{CodeKind, Image, Linkage};
 
-/// A decoder and what it decoded last, used again for the next payload.
+/// Payloads that unpack to more than this are unpacked one at a time in the whole process: what each thread holds would
+/// add up.
+pub(crate) const LARGE: usize = 16 << 20;
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A decoder and its buffer, used again for the next payload.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) decoder: Decoder,
@@ -17,9 +24,22 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn decode(&mut self, entry: &Entry<'_>, limit: u64) -> Result<&[u8], fatbin::Error> {
-        self.decoder.decode(entry, limit, &mut self.buffer)?;
-        Ok(&self.buffer)
+    /// Calls `work` with the unpacked payload of an entry.
+    pub(crate) fn with<R>(
+        &mut self,
+        entry: &Entry<'_>,
+        limit: u64,
+        work: impl FnOnce(&[u8]) -> R,
+    ) -> Result<R, fatbin::Error> {
+        let large = entry.header().unpacked_size() > LARGE as u64;
+        // a thread that died in its turn leaves nothing behind that the next one needs
+        let _turn = large.then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
+        let decoded = self.decoder.decode(entry, limit, &mut self.buffer);
+        let result = decoded.map(|()| work(&self.buffer));
+        if large {
+            self.buffer = Vec::new();
+        }
+        result
     }
 }
 
@@ -76,16 +96,26 @@ pub(crate) fn linkage(entry: &Entry<'_>, limit: u64, scratch: &mut Scratch) -> L
 
 /// Whether the images of an entry have entry functions, by decoding the payload. What does not decode stays unknown.
 pub(crate) fn entry_functions(entry: &Entry<'_>, limit: u64, scratch: &mut Scratch, images: &mut [Image]) {
-    let Ok(payload) = scratch.decode(entry, limit) else { return };
-    if entry.header().kind == Kind::Concat {
-        for (number, member) in entry.members().enumerate() {
-            let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
-            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(payload))) {
-                image.has_kernels = has_kernels(bytes, image.kind);
-            }
+    let read = |payload: &[u8]| {
+        each(entry, payload, images, |bytes, image, _| image.has_kernels = has_kernels(bytes, image.kind))
+    };
+    // what does not decode is said by `verify`
+    let _ = scratch.with(entry, limit, read);
+}
+
+/// Calls `work` with the bytes of every image of an entry and the number of the image in it.
+fn each(entry: &Entry<'_>, payload: &[u8], images: &mut [Image], mut work: impl FnMut(&[u8], &mut Image, usize)) {
+    if entry.header().kind != Kind::Concat {
+        if let Some(image) = images.first_mut() {
+            work(payload, image, 0);
         }
-    } else if let Some(image) = images.first_mut() {
-        image.has_kernels = has_kernels(payload, image.kind);
+        return;
+    }
+    for (number, member) in entry.members().enumerate() {
+        let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
+        if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(payload))) {
+            work(bytes, image, number);
+        }
     }
 }
 
@@ -105,20 +135,14 @@ pub(crate) fn verify(
     images: &mut [Image],
     say: &mut dyn FnMut(Code, usize, String),
 ) {
-    let payload = match scratch.decode(entry, limit) {
-        Ok(payload) => payload,
-        Err(error) if error.kind == ErrorKind::Scrambled => return,
-        Err(error) => return say(Code::PayloadDamaged, 0, error.kind.to_string()),
+    let read = |payload: &[u8]| {
+        each(entry, payload, images, |bytes, image, number| {
+            compare(bytes, image, &mut |code, detail| say(code, number, detail));
+        });
     };
-    if entry.header().kind == Kind::Concat {
-        for (number, member) in entry.members().enumerate() {
-            let image = images.iter_mut().find(|image| image.concat == u32::try_from(number).ok());
-            if let (Some(image), Ok(Ok(bytes))) = (image, member.map(|member| member.bytes(payload))) {
-                compare(bytes, image, &mut |code, detail| say(code, number, detail));
-            }
-        }
-    } else if let Some(image) = images.first_mut() {
-        compare(payload, image, &mut |code, detail| say(code, 0, detail));
+    match scratch.with(entry, limit, read) {
+        Err(error) if error.kind != ErrorKind::Scrambled => say(Code::PayloadDamaged, 0, error.kind.to_string()),
+        _ => {}
     }
 }
 

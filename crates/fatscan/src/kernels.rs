@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
 use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernel_details};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
 use foldhash::HashSet;
 
-use crate::inspect::Scratch;
-use crate::model::{CodeKind, Member, Module, Source};
+use crate::inspect::{LARGE, Scratch};
+use crate::model::{CodeKind, Image, Member, Module, Source};
 use crate::options::Options;
 use crate::parallel;
 
@@ -63,8 +63,6 @@ pub struct KernelResources {
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     known: Arc<Mutex<HashSet<Arc<str>>>>,
-    /// Whose turn it is to hold a large payload.
-    turns: Arc<Mutex<()>>,
 }
 
 impl Names {
@@ -137,6 +135,19 @@ impl<'run> Reader<'run> {
         kernels.collect()
     }
 
+    /// The kernels of the members of a concatenated entry.
+    fn members(self, entry: &Entry<'_>, payload: &[u8]) -> Vec<Option<Vec<Kernel>>> {
+        let each = entry.members().flatten().map(|member| {
+            let bytes = member.bytes(payload).ok()?;
+            match member.header().kind {
+                Kind::Elf => self.cubin(bytes),
+                Kind::Ptx | Kind::RelocatablePtx => Some(self.ptx(bytes)),
+                _ => None,
+            }
+        });
+        each.collect()
+    }
+
     fn kernel(self, function: &cubin::Function<'_>) -> Kernel {
         Kernel {
             name: self.names.intern(function.name),
@@ -153,69 +164,28 @@ pub(crate) struct EntryReader<'run> {
     reader: Reader<'run>,
     limit: u64,
     scratch: Scratch,
-    turns: &'run Mutex<()>,
-    /// Held while a large payload is.
-    turn: Option<MutexGuard<'run, ()>>,
 }
-
-/// Payloads that unpack to more than this are unpacked one at a time, whatever the number of threads.
-const LARGE: usize = 16 << 20;
 
 impl<'run> EntryReader<'run> {
     pub(crate) fn new(options: &'run Options) -> Self {
         let limit = options.limits.payload_bytes;
-        let turns = &options.names.turns;
-        Self { reader: Reader::new(options), limit, scratch: Scratch::default(), turns, turn: None }
+        Self { reader: Reader::new(options), limit, scratch: Scratch::default() }
     }
 
     /// The kernels of the images of an entry, in their order; `None` for one that cannot be read or has none to read.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
-        let kernels = self.read(entry);
-        self.tidy();
-        kernels
-    }
-
-    fn read(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
         let reader = self.reader;
         match entry.header().kind {
             Kind::Elf if reader.depth == KernelDepth::Names => vec![self.prefix(entry)],
-            Kind::Elf => vec![self.whole(entry).and_then(|bytes| reader.cubin(bytes))],
-            Kind::Ptx | Kind::RelocatablePtx => vec![self.whole(entry).map(|text| reader.ptx(text))],
-            Kind::Concat => {
-                let Some(payload) = self.whole(entry) else { return Vec::new() };
-                let each = entry.members().flatten().map(|member| {
-                    let bytes = member.bytes(payload).ok()?;
-                    match member.header().kind {
-                        Kind::Elf => reader.cubin(bytes),
-                        Kind::Ptx | Kind::RelocatablePtx => Some(reader.ptx(bytes)),
-                        _ => None,
-                    }
-                });
-                each.collect()
-            }
+            Kind::Elf => vec![self.whole(entry, |bytes| reader.cubin(bytes)).flatten()],
+            Kind::Ptx | Kind::RelocatablePtx => vec![self.whole(entry, |text| reader.ptx(text))],
+            Kind::Concat => self.whole(entry, |payload| reader.members(entry, payload)).unwrap_or_default(),
             _ => vec![None],
         }
     }
 
-    /// Unpacks a payload. Of large ones one at a time is held: each thread's own would add up.
-    fn whole(&mut self, entry: &Entry<'_>) -> Option<&[u8]> {
-        self.turn = None;
-        if self.scratch.buffer.capacity() > LARGE {
-            self.scratch.buffer = Vec::new();
-        }
-        if entry.header().unpacked_size() > LARGE as u64 {
-            // a thread that died while it held the lock leaves nothing behind that the next one needs
-            self.turn = Some(self.turns.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-        }
-        self.scratch.decode(entry, self.limit).ok()
-    }
-
-    /// What a large payload needed, given back.
-    fn tidy(&mut self) {
-        if self.turn.is_some() {
-            self.scratch.buffer = Vec::new();
-            self.turn = None;
-        }
+    fn whole<R>(&mut self, entry: &Entry<'_>, work: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        self.scratch.with(entry, self.limit, work).ok()
     }
 
     /// Unpacks as much of a cubin as names its kernels; all of it where the layout does not show them.
@@ -258,7 +228,7 @@ impl<'run> EntryReader<'run> {
             }
         }
         let reader = self.reader;
-        self.whole(entry).and_then(|bytes| reader.cubin(bytes))
+        self.whole(entry, |bytes| reader.cubin(bytes)).flatten()
     }
 }
 
@@ -290,7 +260,11 @@ pub(crate) const fn has_kernels(kind: CodeKind) -> bool {
 #[must_use]
 pub fn has_unread_kernels(member: &Member) -> bool {
     let mut images = member.modules.iter().flat_map(|module| &module.images);
-    images.any(|image| image.kernels.is_none() && has_kernels(image.kind))
+    images.any(is_unread)
+}
+
+pub(crate) fn is_unread(image: &Image) -> bool {
+    image.kernels.is_none() && has_kernels(image.kind)
 }
 
 /// Reads the kernels of all fatbin entries of a slice, by all threads.
