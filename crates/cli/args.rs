@@ -80,6 +80,32 @@ pub(crate) struct Common {
     /// Print without colour (so does the environment variable NO_COLOR)
     #[arg(long)]
     pub(crate) no_color: bool,
+    /// Whether files are mapped into memory: `auto` reads small files and those of a network
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Mmap::Auto)]
+    pub(crate) mmap: Mmap,
+    /// Follow links that lead out of a directory that is given
+    #[arg(long)]
+    pub(crate) follow_links: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mmap {
+    /// Regular files of local file systems
+    Auto,
+    /// None: slower, and safe from whoever shortens a file meanwhile
+    Never,
+    /// All
+    Always,
+}
+
+impl From<Mmap> for fatscan::Mapping {
+    fn from(mmap: Mmap) -> Self {
+        match mmap {
+            Mmap::Auto => Self::Auto,
+            Mmap::Never => Self::Never,
+            Mmap::Always => Self::Always,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use fatscan::check::{Baseline, Config, Date, Demands, Glob, Group, Rule, Severity, check, select};
+use fatscan::check::{Baseline, Config, Date, Demands, Group, Rule, Severity, check, select};
 use fatscan::json::Document;
-use fatscan::{Policy, Report, judge};
+use fatscan::{Pattern, Policy, Report, judge};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         None => Config::default(),
     };
     let mut devices = Vec::new();
+    let mut fleets = Vec::new();
     let mut demands = demands(args, &config)?;
     // without a device the other demands are judged all the same, and the answer is "could not judge"
     let mut unjudged = None;
@@ -37,13 +38,18 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     for fleet in &config.fleets {
         let driver = DriverArgs { driver: fleet.driver.clone(), driver_cuda: fleet.driver_cuda.clone() };
         let own = named(&fleet.gpus, &driver, &format!("fleet `{}`", fleet.name));
-        devices.extend(own.map_err(|failure| failure.within(&file))?);
+        let own = own.map_err(|failure| failure.within(&file))?;
+        fleets.resize(devices.len(), None);
+        fleets.resize(devices.len().saturating_add(own.len()), Some(fleet.name.clone()));
+        devices.extend(own);
     }
     for group in &config.any_of {
         let driver = DriverArgs { driver: group.driver.clone(), driver_cuda: group.driver_cuda.clone() };
         let own = named(&group.gpus, &driver, &format!("any-of `{}`", group.name));
         let own = own.map_err(|failure| failure.within(&file))?;
         let first = devices.len();
+        fleets.resize(first, None);
+        fleets.resize(first.saturating_add(own.len()), Some(group.name.clone()));
         devices.extend(own);
         demands.any_of.push(Group { name: group.name.clone(), devices: (first..devices.len()).collect() });
     }
@@ -58,11 +64,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\")",
         ));
     }
-    let mut report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
+    let mut report = list::scan(&args.paths, &args.common, list::Depth::Check)?;
     choose(&mut report, args)?;
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
-    let judgement = judge(&report, &devices, &policy);
+    let mut judgement = judge(&report, &devices, &policy)?;
+    judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
     match args.format {
         CheckFormat::Table => render::check::table(&report, &judgement, &outcome)?,
@@ -200,15 +207,23 @@ fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
 
 /// Leaves the files that were asked for.
 fn choose(report: &mut Report, args: &CheckArgs) -> Result<(), Failure> {
-    let globs = |words: &[String]| -> Vec<Glob> { words.iter().map(|word| Glob::new(word)).collect() };
-    let (wanted, excluded) = (globs(&args.member), globs(&args.exclude));
-    let files = |report: &Report| report.artefacts.iter().map(|artefact| artefact.members.len()).sum::<usize>();
-    let before = files(report);
-    select(report, &wanted, &excluded);
-    if before > 0 && files(report) == 0 && !wanted.is_empty() {
-        return Err(Failure::new("no file with device code matches --member and --exclude"));
+    let (wanted, excluded) = (patterns(&args.member, "--member")?, patterns(&args.exclude, "--exclude")?);
+    let selection = select(report, &wanted, &excluded);
+    // an artefact that the patterns emptied is not one without device code
+    if selection.kept == 0 && selection.left_out > 0 {
+        let flags = match (wanted.is_empty(), excluded.is_empty()) {
+            (false, true) => "no file with device code matches --member",
+            (true, false) => "--exclude leaves out every file with device code",
+            _ => "--member and --exclude leave no file with device code",
+        };
+        return Err(Failure::new(flags));
     }
     Ok(())
+}
+
+pub(crate) fn patterns(words: &[String], flag: &str) -> Result<Vec<Pattern>, Failure> {
+    let pattern = |word: &String| Pattern::new(word).map_err(|error| Failure::new(format!("{flag}: {error}")));
+    words.iter().map(pattern).collect()
 }
 
 fn read(path: &str, flag: &str) -> Result<String, Failure> {

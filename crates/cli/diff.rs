@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use anstyle::{AnsiColor, Style};
 use fatscan::diff::{CodeDiff, Diff, MemberDiff, Side, diff};
-use fatscan::{ArtefactKind, KernelDepth, Level, Options, json, scan_paths, with_threads};
+use fatscan::{ArtefactKind, Level, json};
 use gpu_arch::DriverVersion;
 use gpu_arch::rules::Verdict;
 use serde_json::{Value, json};
 
 use crate::args::{DiffArgs, PlainFormat};
 use crate::failure::Failure;
-use crate::output;
+use crate::{list, output};
 use crate::terminal::{bytes, count, printable, width, wrap};
 
 const BOLD: Style = Style::new().bold();
@@ -74,14 +74,12 @@ fn sides(path: &Path, args: &DiffArgs) -> Result<Vec<Side>, Failure> {
         let mut errors = document.diagnostics;
         errors.retain(|diagnostic| diagnostic.level == Level::Error);
         let side = |artefact: json::Artefact| {
-            let damaged = errors.iter().any(|diagnostic| diagnostic.is_in(&artefact.path));
+            let damaged = errors.iter().any(|diagnostic| diagnostic.at.steps.starts_with(&artefact.at.steps));
             Side { artefact, model: None, damaged }
         };
         return Ok(document.artefacts.into_iter().map(side).collect());
     }
-    let options = Options { kernels: KernelDepth::Names, entry_functions: true, ..Options::default() };
-    let report = with_threads(args.common.threads, || scan_paths(&[path], &options))
-        .map_err(|error| Failure::new(format!("no threads: {error}")))?;
+    let report = list::scan(&[path.to_path_buf()], &args.common, list::Depth::Diff)?;
     output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error));
     if report.artefacts.is_empty() {
         return Err(Failure::new(format!("`{shown}` cannot be read")));
@@ -108,10 +106,15 @@ fn matched(mut old: Vec<Side>, mut new: Vec<Side>) -> Vec<(Side, Side)> {
     for side in new {
         by_name.entry(name(&side)).or_default().1.push_back(side);
     }
-    let nothing = |like: &Side| Side {
-        artefact: json::Artefact { size: 0, members: Vec::new(), ..like.artefact.clone() },
-        model: like.model.as_ref().map(|model| fatscan::Artefact { size: 0, members: Vec::new(), ..model.clone() }),
-        damaged: false,
+    let nothing = |like: &Side| {
+        let mut nothing = Side { damaged: false, ..like.clone() };
+        nothing.artefact.size = 0;
+        nothing.artefact.members.clear();
+        if let Some(model) = &mut nothing.model {
+            model.size = 0;
+            model.members.clear();
+        }
+        nothing
     };
     let mut pairs = Vec::new();
     for (old, mut new) in by_name.into_values() {

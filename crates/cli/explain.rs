@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let environment = target::environment();
     let report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
-    let judgement = judge(&report, &devices, &policy);
+    let judgement = judge(&report, &devices, &policy)?;
     match args.format {
         ExplainFormat::Text => {
             render::explain::text(&report, &judgement, &environment, error)?;

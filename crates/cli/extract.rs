@@ -6,9 +6,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use fatscan::check::Glob;
-use fatscan::extract::{ExtractError, Wanted, extract};
-use fatscan::{Artefact, ArtefactKind, CodeKind, Image, Level, Limits, Member, Place, Report, Source};
+use fatscan::extract::{ExtractError, Job, Wanted, extract};
+use fatscan::{CodeKind, Image, Level, Limits, Locator, LocatorView, Member, Pattern, Report, Source};
 use gpu_arch::{Arch, Target, spelling};
 use regex_lite::Regex;
 use serde_json::{Value, json};
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
         for member in &artefact.members {
             let wanted = filter.choose(member, args.raw);
             if !wanted.is_empty() {
-                jobs.push(Job { artefact, member, wanted });
+                jobs.push(Job { member, wanted });
             }
         }
     }
@@ -56,19 +55,13 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     Ok(if failed && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code })
 }
 
-struct Job<'a> {
-    artefact: &'a Artefact,
-    member: &'a Member,
-    wanted: Vec<Wanted>,
-}
-
 /// Which images are wanted.
 struct Filter {
     archs: Vec<(CodeKind, Arch)>,
     kind: Option<CodeKind>,
     kernel: Option<Regex>,
     module: Option<usize>,
-    member: Option<Glob>,
+    member: Option<Pattern>,
 }
 
 impl Filter {
@@ -97,7 +90,11 @@ impl Filter {
             KindArg::LtoIr => CodeKind::LtoIr,
             KindArg::TileIr => CodeKind::TileIr,
         });
-        Ok(Self { archs, kind, kernel, module: args.module, member: args.member.as_deref().map(Glob::new) })
+        let member = match &args.member {
+            Some(text) => Some(Pattern::new(text).map_err(|error| Failure::new(format!("--member: {error}")))?),
+            None => None,
+        };
+        Ok(Self { archs, kind, kernel, module: args.module, member })
     }
 
     fn choose(&self, member: &Member, raw: bool) -> Vec<Wanted> {
@@ -135,20 +132,26 @@ impl Filter {
 
 fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
     let mut written: Result<bool, Failure> = Ok(false);
-    for job in jobs {
-        let mut take = |_: Wanted, bytes: Result<&[u8], ExtractError>| {
-            written = match bytes {
-                Ok(bytes) => io::stdout().write_all(bytes).map(|()| false).map_err(Failure::from),
-                Err(error) => {
-                    output::complain(&format!("`{}`: {error}", job.member.path), None);
-                    Ok(true)
-                }
-            };
+    let mut take = |index: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| {
+        written = match bytes {
+            Ok(bytes) => io::stdout().write_all(bytes).map(|()| false).map_err(Failure::from),
+            Err(error) => {
+                let path = jobs.get(index).map(|job| job.member.path.as_str()).unwrap_or_default();
+                output::complain(&format!("`{path}`: {error}"), None);
+                Ok(true)
+            }
         };
-        extract(job.artefact, job.member, &job.wanted, args.raw, &Limits::default(), &mut take)
-            .map_err(|error| Failure::new(error.to_string()))?;
+    };
+    let failed = extract(jobs, args.raw, &limits(), args.common.mmap.into(), &mut take);
+    match failed.into_iter().next() {
+        Some((_, error)) => Err(Failure::new(error.to_string())),
+        None => written,
     }
-    written
+}
+
+/// Payloads are unpacked one at a time.
+fn limits() -> Limits {
+    Limits::default()
 }
 
 /// Writes every image and an index; returns whether one could not be written.
@@ -158,47 +161,44 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArg
     };
     make(folder)?;
     let mut names = Names::default();
+    let folders: Vec<String> = jobs.iter().map(|job| names.unique(&job.member.path)).collect();
+    for own in &folders {
+        make(&folder.join(own))?;
+    }
     let mut index: Vec<Value> = Vec::new();
     let mut failed = false;
-    for job in jobs {
-        let own = names.unique(&job.member.path);
-        make(&folder.join(&own))?;
-        let mut take = |wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
-            let Some((module, image)) = look_up(job.member, wanted) else { return };
-            let file = format!("{own}/{}", file_name(wanted, image, args.raw));
-            let below = if job.artefact.kind == ArtefactKind::File { "" } else { &job.member.path };
-            let place = Place {
-                path: [&job.artefact.path, below, module.object.as_deref().unwrap_or_default()],
-                section: module.section.as_deref(),
-                offset: Some(image.offset),
-                image: Some(wanted.image),
-            };
-            let result = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
-                let written = write(&folder.join(&file), bytes, args.force).map(|()| bytes.len());
-                written.map_err(|error| format!("`{file}`: {error}"))
-            });
-            match result {
-                Ok(length) => {
-                    let shared = args.raw && image.concat.is_some();
-                    let (kind, arch) = if shared { ("concat", None) } else { (image.kind.name(), image.arch_name()) };
-                    index.push(json!({ "file": file, "place": place.to_string(), "kind": kind, "arch": arch,
-                        "bytes": length, "raw": args.raw }));
-                }
-                Err(error) => {
-                    failed = true;
-                    let place = place.to_string();
-                    // the scan says it too, where it looked into the payload
-                    if !report.diagnostics.iter().any(|own| own.level == Level::Error && own.place == place) {
-                        output::complain(&format!("`{place}`: {error}"), None);
-                    }
+    let mut take = |number: usize, wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
+        let Some((job, own)) = jobs.get(number).zip(folders.get(number)) else { return };
+        let Some((module, image)) = look_up(job.member, wanted) else { return };
+        let file = format!("{own}/{}", file_name(wanted, image, args.raw));
+        let mut at = module.at(job.member);
+        at.offset = Some(image.offset);
+        at.image = Some(wanted.image);
+        let result = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
+            let written = write(&folder.join(&file), bytes, args.force).map(|()| bytes.len());
+            written.map_err(|error| format!("`{file}`: {error}"))
+        });
+        match result {
+            Ok(length) => {
+                let shared = args.raw && image.concat.is_some();
+                let (kind, arch) = if shared { ("concat", None) } else { (image.kind.name(), image.arch_name()) };
+                index.push(json!({ "file": file, "place": at.to_string(), "at": LocatorView::from(&at), "kind": kind,
+                    "arch": arch, "bytes": length, "raw": args.raw }));
+            }
+            Err(error) => {
+                failed = true;
+                // the scan says it too, where it looked into the payload
+                let same = |own: &Locator| own.steps == at.steps && (own.offset, own.image) == (at.offset, at.image);
+                if !report.diagnostics.iter().any(|own| own.level == Level::Error && same(&own.at)) {
+                    output::complain(&format!("`{at}`: {error}"), None);
                 }
             }
-        };
-        let done = extract(job.artefact, job.member, &job.wanted, args.raw, &Limits::default(), &mut take);
-        if let Err(error) = done {
-            failed = true;
-            output::complain(&format!("`{}`: {error}", job.member.path), None);
         }
+    };
+    for (number, error) in extract(jobs, args.raw, &limits(), args.common.mmap.into(), &mut take) {
+        failed = true;
+        let path = jobs.get(number).map(|job| job.member.path.as_str()).unwrap_or_default();
+        output::complain(&format!("`{path}`: {error}"), None);
     }
     let number = index.len();
     let text = format!("{:#}\n", json!({ "schema": 1, "images": index }));

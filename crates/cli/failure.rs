@@ -56,3 +56,9 @@ impl From<io::Error> for Failure {
         }
     }
 }
+
+impl From<fatscan::TooShallow> for Failure {
+    fn from(error: fatscan::TooShallow) -> Self {
+        Self::new(error.to_string())
+    }
+}

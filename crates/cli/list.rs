@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fatscan::{KernelDepth, Level, Options, Policy, Report, judge, scan_paths, with_threads};
+use fatscan::{Input, KernelDepth, Level, Options, Policy, Report, Scanner, judge};
 
 use crate::args::{Common, Format, ListArgs};
 use crate::failure::{CANNOT, Failure};
@@ -30,10 +30,13 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     };
     let report = scan(&args.paths, &args.common, depth)?;
     let devices = named.or_else(|| asked?.join().ok()).filter(|devices| !devices.is_empty());
-    let judgement = devices.map(|devices| {
-        let policy = Policy { environment: target::environment(), ..Policy::default() };
-        judge(&report, &devices, &policy)
-    });
+    let judgement = match devices {
+        Some(devices) => {
+            let policy = Policy { environment: target::environment(), ..Policy::default() };
+            Some(judge(&report, &devices, &policy)?)
+        }
+        None => None,
+    };
     render::render(&report, judgement.as_ref(), args.by, args.format)?;
     if !matches!(args.format, Format::Json | Format::Ndjson) {
         output::diagnostics(&report.diagnostics);
@@ -58,12 +61,16 @@ pub(crate) enum Depth {
     Headers,
     /// Small payloads too, for their entry functions.
     Judge,
+    /// The same, and the hashes of files.
+    Check,
     /// Every payload.
     Verify,
     /// The names of kernels.
     Kernels,
     /// What kernels need.
     Resources,
+    /// The names of kernels, and what a judgement wants to know.
+    Diff,
 }
 
 /// Scans with a progress bar, on as many threads as were asked for.
@@ -72,20 +79,28 @@ pub(crate) fn scan(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<R
         anstream::ColorChoice::Never.write_global();
     }
     let paths = expand(paths)?;
-    let options = Options {
-        verify: depth == Depth::Verify,
-        entry_functions: matches!(depth, Depth::Judge | Depth::Verify),
-        kernels: match depth {
-            Depth::Kernels => KernelDepth::Names,
-            Depth::Resources => KernelDepth::Resources,
-            Depth::Headers | Depth::Judge | Depth::Verify => KernelDepth::None,
-        },
-        ..Options::default()
-    };
-    let bar = Bar::start(options.progress.clone());
-    let report = with_threads(common.threads, || scan_paths(&paths, &options));
+    let scanner = Scanner::new(options(common, depth)).map_err(|error| Failure::new(format!("no threads: {error}")))?;
+    let bar = Bar::start(scanner.progress());
+    let inputs: Vec<Input<'_>> = paths.iter().map(|path| Input::Path(path)).collect();
+    let report = scanner.report(&inputs);
     bar.finish();
-    report.map_err(|error| Failure::new(format!("no threads: {error}")))
+    Ok(report)
+}
+
+/// What a command asks of a scan.
+pub(crate) fn options(common: &Common, depth: Depth) -> Options {
+    let options = match depth {
+        Depth::Headers => Options::new(),
+        Depth::Judge => Options::for_judging(),
+        Depth::Check => Options::for_checking(),
+        Depth::Verify => Options::verifying(),
+        Depth::Kernels => Options::new().with_kernels(KernelDepth::Names),
+        Depth::Resources => Options::new().with_kernels(KernelDepth::Resources),
+        Depth::Diff => Options::for_judging().with_kernels(KernelDepth::Names),
+    };
+    let mut options = options.with_threads(common.threads).with_mapping(common.mmap.into());
+    options.follow_links = common.follow_links;
+    options
 }
 
 /// The paths, with `-` replaced by the lines of standard input.

@@ -42,13 +42,13 @@ pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnost
             Level::Warning => ("warning", AnsiColor::Yellow.on_default().bold()),
             Level::Note => ("note", Style::new().bold()),
         };
-        let place = printable(&diagnostic.place);
-        let message = printable(&diagnostic.message);
+        let place = printable(&diagnostic.at.to_string());
+        let message = printable(&diagnostic.message());
         let _ = writeln!(out, "{style}{word}{style:#}[{}]: {message}", diagnostic.code);
         if !place.is_empty() {
             let _ = writeln!(out, "  at `{place}`");
         }
-        if let Some(hint) = &diagnostic.hint {
+        if let Some(hint) = diagnostic.hint() {
             let _ = writeln!(out, "  hint: {}", printable(hint));
         }
     }

@@ -125,7 +125,7 @@ fn by_size(member: &Member) -> impl Iterator<Item = (u64, usize, &Module)> {
 
 fn module((stored, index, module): (u64, usize, &Module)) -> Value {
     let archs: Vec<String> = module.images.iter().filter_map(fatscan::Image::arch_name).collect();
-    json!({ "index": index, "object": module.object, "section": module.section, "offset": module.offset, "archs": archs,
+    json!({ "index": index, "object": module.object.as_ref().map(|object| object.name.as_str()), "section": module.section.as_deref(), "offset": module.offset, "archs": archs,
         "images": module.images.len(), "stored_bytes": stored })
 }
 
@@ -203,8 +203,10 @@ fn document(report: &Report, args: &SizeArgs) -> io::Result<()> {
             json!({ "path": artefact.path, "size": artefact.size, "code": code, "members": members })
         })
         .collect();
+    let diagnostics: Vec<fatscan::json::Diagnostic> = report.diagnostics.iter().map(Into::into).collect();
+    let unread: Vec<fatscan::json::Unread> = report.unread.iter().map(Into::into).collect();
     let document = json!({ "schema": 1, "tool": { "name": "fatscan", "version": env!("CARGO_PKG_VERSION") },
-        "artefacts": artefacts, "diagnostics": report.diagnostics });
+        "artefacts": artefacts, "diagnostics": diagnostics, "unread": unread });
     let mut out = BufWriter::new(io::stdout().lock());
     serde_json::to_writer(&mut out, &document)?;
     writeln!(out)?;

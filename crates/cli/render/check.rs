@@ -32,7 +32,8 @@ pub(crate) fn table(report: &Report, judgement: &Judgement, outcome: &Outcome) -
     for finding in shown(outcome) {
         let style = style(finding.severity);
         let level = finding.severity.name();
-        let place = if finding.place.is_empty() { String::new() } else { format!("{}: ", printable(&finding.place)) };
+        let place = finding.at.to_string();
+        let place = if place.is_empty() { String::new() } else { format!("{}: ", printable(&place)) };
         let text = format!("[{}] {place}{}", finding.rule, printable(&finding.message));
         let words: Vec<&str> = text.split(' ').collect();
         let used = level.len().saturating_add(1);
@@ -90,7 +91,7 @@ pub(crate) fn github(report: &Report, outcome: &Outcome) -> io::Result<()> {
             finding.artefact.and_then(|index| report.artefacts.get(index)).map(|artefact| artefact.path.as_str());
         let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
         let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let text = data(&format!("{}: {}{hint}", finding.place, finding.message));
+        let text = data(&format!("{}: {}{hint}", finding.at, finding.message));
         writeln!(out, "::{command} {file}title=fatscan {}::{text}", finding.rule)?;
     }
     out.flush()
@@ -144,12 +145,20 @@ pub(crate) fn sarif(report: &Report, outcome: &Outcome) -> io::Result<()> {
 fn sarif_result(report: &Report, finding: &Finding) -> Value {
     let index = Rule::ALL.iter().position(|rule| *rule == finding.rule);
     let own = finding.artefact.and_then(|index| report.artefacts.get(index));
-    let artefact = own.map_or(finding.place.as_str(), |artefact| artefact.path.as_str());
+    let place = finding.at.to_string();
+    let artefact = own.map_or(place.as_str(), |artefact| artefact.path.as_str());
     // the same finding in the next version of a package has the same print
     let package = own.and_then(fatscan::package).map_or(artefact, |(name, _)| name);
-    let member = finding.place.strip_prefix(artefact).unwrap_or_default();
-    let about = [finding.device.as_deref(), finding.subject.as_deref()].map(Option::unwrap_or_default).join("|");
-    let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": finding.place }] });
+    let device = finding.device.as_ref();
+    let about = [
+        finding.code.map(|code| code.to_string()),
+        device.map(|device| device.id.clone()),
+        device.and_then(|device| device.fleet.clone()),
+        device.and_then(|device| device.driver.clone()),
+        finding.subject.clone(),
+    ];
+    let about = about.map(Option::unwrap_or_default).join("|");
+    let mut location = json!({ "logicalLocations": [{ "fullyQualifiedName": place }] });
     if !artefact.is_empty()
         && let Some(location) = location.as_object_mut()
     {
@@ -163,7 +172,7 @@ fn sarif_result(report: &Report, finding: &Finding) -> Value {
         "message": { "text": finding.message },
         "locations": [location],
         "partialFingerprints": {
-            "fatscan/v1": format!("{}|{package}{member}|{about}", finding.rule),
+            "fatscan/v1": format!("{}|{package}!{}|{about}", finding.rule, finding.member),
         },
     });
     if let (Some(reason), Some(result)) = (&finding.ignored_by, result.as_object_mut()) {
@@ -215,13 +224,13 @@ pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
         for finding in findings {
             if finding.fails() {
                 let (rule, message) = (finding.rule, xml(&finding.message));
-                writeln!(out, "<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&finding.place))?;
+                writeln!(out, "<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&finding.at.to_string()))?;
             } else {
                 rest.push(format!(
                     "{}[{}] {}: {}",
                     finding.severity.name(),
                     finding.rule,
-                    finding.place,
+                    finding.at,
                     finding.message
                 ));
             }
@@ -259,7 +268,7 @@ pub(crate) fn markdown(report: &Report, judgement: &Judgement, outcome: &Outcome
         writeln!(out, "| level | rule | where | what |\n|---|---|---|---|")?;
     }
     for finding in shown(outcome) {
-        let (place, message) = (super::markdown::cell(&finding.place), super::markdown::cell(&finding.message));
+        let (place, message) = (super::markdown::cell(&finding.at.to_string()), super::markdown::cell(&finding.message));
         writeln!(out, "| {} | {} | {place} | {message} |", finding.severity.name(), finding.rule)?;
     }
     writeln!(out)?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use fatscan::json::{Artefact, Document, Member, Module, SCHEMA};
+use fatscan::json::{Artefact, Diagnostic, Document, Member, Module, SCHEMA, Unread};
 use fatscan::{Judgement, Report};
 use serde_json::json;
 
@@ -40,7 +40,10 @@ pub(crate) fn ndjson(out: &mut impl Write, report: &Report, by: By) -> io::Resul
         }
     }
     for diagnostic in &report.diagnostics {
-        writeln!(out, "{}", json!({ "schema": SCHEMA, "diagnostic": diagnostic }))?;
+        writeln!(out, "{}", json!({ "schema": SCHEMA, "diagnostic": Diagnostic::from(diagnostic) }))?;
+    }
+    for unread in &report.unread {
+        writeln!(out, "{}", json!({ "schema": SCHEMA, "unread": Unread::from(unread) }))?;
     }
     Ok(())
 }

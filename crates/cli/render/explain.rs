@@ -225,6 +225,7 @@ impl<W: Write> Page<'_, W> {
             (not.lto, "of LTO-IR"),
             (not.empty, "empty"),
             (not.other, "of another vendor"),
+            (not.unmapped, "where no program has them in memory"),
         ]
         .into_iter()
         .filter(|(number, _)| *number > 0)

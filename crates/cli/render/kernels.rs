@@ -292,7 +292,8 @@ struct Document<'a> {
     schema: u32,
     tool: Tool,
     artefacts: Vec<JsonArtefact<'a>>,
-    diagnostics: &'a [fatscan::Diagnostic],
+    diagnostics: Vec<fatscan::json::Diagnostic>,
+    unread: Vec<fatscan::json::Unread>,
 }
 
 #[derive(Serialize)]
@@ -420,7 +421,8 @@ fn document<'a>(report: &'a Report, view: &'a View) -> Document<'a> {
         schema: 1,
         tool: Tool { name: "fatscan", version: env!("CARGO_PKG_VERSION") },
         artefacts: artefacts.collect(),
-        diagnostics: &report.diagnostics,
+        diagnostics: report.diagnostics.iter().map(Into::into).collect(),
+        unread: report.unread.iter().map(Into::into).collect(),
     }
 }
 

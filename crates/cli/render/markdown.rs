@@ -33,15 +33,20 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, by: By) -> io::Result
 fn whole(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
     let Some(first) = artefact.members.first() else { return Ok(()) };
     let modules = artefact.members.iter().flat_map(|member| member.modules.iter().cloned()).collect();
-    let all = Member { modules, path: String::new(), ..first.clone() };
+    let mut all = first.clone();
+    all.modules = modules;
     row(out, &format!("{} files", artefact.members.len()), &all, false)
 }
 
 fn row(out: &mut impl Write, name: &str, member: &Member, modules: bool) -> io::Result<()> {
     line(out, name, member)?;
     if modules {
+        // the member without its modules: one with all for each module would be quadratic
+        let mut head = Member::clone_without_modules(member);
+        head.path.clear();
         for module in &member.modules {
-            let one = Member { modules: vec![module.clone()], path: String::new(), ..member.clone() };
+            let mut one = head.clone();
+            one.modules.push(module.clone());
             let section = module.section.as_deref().unwrap_or_default();
             line(out, &format!("{section}@{:#x}", module.offset), &one)?;
         }

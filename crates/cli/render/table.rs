@@ -34,6 +34,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, judgement: Option<&Ju
         {
             page.verdicts(judged, &judgement.devices, report.is_damaged(index))?;
         }
+        page.unread(report, index)?;
     }
     Ok(())
 }
@@ -101,6 +102,20 @@ impl<W: Write> Page<'_, W> {
         }
         self.foreign(member)?;
         self.summary(member)
+    }
+
+    /// What was not read, in a line: it may hold what is not listed.
+    fn unread(&mut self, report: &Report, index: usize) -> io::Result<()> {
+        let own = report.unread.iter().filter(|unread| report.artefact_of(&unread.at) == Some(index));
+        let own: Vec<_> = own.collect();
+        let Some(first) = own.first() else { return Ok(()) };
+        let number = count(own.len(), "file was not read and may hold device code", "files were not read and may hold device code");
+        let member = report.member_of(&first.at);
+        let which = if member.is_empty() { String::new() } else { format!("`{}`: ", printable(&member)) };
+        let more = if own.len() > 1 { ", ..." } else { "" };
+        let text = format!("{number} ({which}{}{more})", first.why);
+        let words: Vec<&str> = text.split(' ').collect();
+        writeln!(self.out, "  {SOME}{}{SOME:#}", wrap(&words, 4, 2, self.width))
     }
 
     /// What each GPU can do with it, in a line.
@@ -199,7 +214,7 @@ impl<W: Write> Page<'_, W> {
     /// One line for each module.
     fn modules(&mut self, member: &Member) -> io::Result<()> {
         for module in &member.modules {
-            let object = module.object.as_deref().map(|object| format!("{}!", printable(object))).unwrap_or_default();
+            let object = module.object.as_ref().map(|object| format!("{}!", printable(&object.name))).unwrap_or_default();
             let section = module.section.as_deref().map(printable).unwrap_or_default();
             let place = format!("{object}{section}@{:#x}", module.offset);
             let mut words: Vec<String> = vec![place];
@@ -212,6 +227,9 @@ impl<W: Write> Page<'_, W> {
             }
             if module.wrapped == Some(false) {
                 words.push("[no wrapper]".to_owned());
+            }
+            if module.mapped == Some(false) {
+                words.push("[not loaded]".to_owned());
             }
             if module.damaged {
                 words.push("[damaged]".to_owned());

@@ -4,9 +4,15 @@
 //! [`ByteStream`], which is read forward only and once, because a native member of a wheel can be larger than the
 //! memory and is nearly always deflated.
 //!
-//! The types to know: [`Format`] (what the first bytes say), [`ByteStream`] with [`SliceStream`] and [`Inflater`],
-//! [`Zip`] with its [`ZipMember`]s, [`ArchiveWalk`] for static libraries, and [`Layout`] for the section table of a
-//! library.
+//! | module | what | types to know |
+//! |---|---|---|
+//! | `source` | random access to what holds the bytes | [`Source`], [`FileSource`], [`Mapping`] |
+//! | `stream` | bytes that are read forward; what is kept while they pass | [`ByteStream`], [`SliceStream`], [`Tap`], [`Bounded`] |
+//! | `codec` | streams over streams | [`Inflater`] |
+//! | `walk` | files of several parts, read forward | [`ArchiveWalk`], [`universal`] |
+//! | `index` | archives with a table of members | [`Zip`] |
+//! | `layout`, `needed` | sections and linkage of a library | [`Layout`], [`Ranges`], [`needed`] |
+//! | `budget` | every limit, and the memory that threads share | [`Limits`], [`Memory`] |
 //!
 //! ```
 //! use fatscan_containers::{ByteStream, Format, SliceStream};
@@ -16,28 +22,27 @@
 //! assert_eq!(stream.skip(100), 14);
 //! ```
 
-mod archive;
-mod bounded;
+mod budget;
+mod codec;
 mod format;
-mod inflate;
+mod index;
 mod layout;
-mod map;
 mod needed;
-mod replay;
+mod number;
+mod ranges;
+mod source;
 mod stream;
-mod universal;
+mod tree;
 mod walk;
-mod zip;
 
-pub use archive::{ArchiveError, ArchiveMember, ArchiveWalk};
-pub use bounded::Bounded;
+pub use budget::{Grant, Limits, Memory};
+pub use codec::Inflater;
 pub use format::{Format, SNIFF_SIZE};
-pub use inflate::Inflater;
-pub use layout::{Layout, ObjectType, Section, Segment};
-pub use map::{Mapped, map, map_if};
-pub use needed::{announced, needed};
-pub use replay::{Replay, layout_of};
-pub use stream::{ByteStream, Fault, SliceStream};
-pub use universal::{MachOSlice, universal};
-pub use walk::{Walk, WalkEntry, walk};
-pub use zip::{Zip, ZipMember, ZipMethod, ZipProblem};
+pub use index::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod};
+pub use layout::{Layout, ObjectType, PREFIX_SIZE, Section, Segment, announced, table_bytes};
+pub use needed::{names_at, needed};
+pub use ranges::Ranges;
+pub use source::{FileSource, Mapping, Source, open_file};
+pub use stream::{Bounded, ByteStream, Checked, Fault, ReadStream, SliceStream, Tap};
+pub use tree::{Tree, TreeFile, tree};
+pub use walk::{ArchiveWalk, Damage, MachOSlice, Part, universal};

@@ -2,6 +2,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::locator::Locator;
+
 /// How much a diagnostic weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -16,47 +18,45 @@ pub enum Level {
 }
 
 /// One thing that the scan has to say beside its findings.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Diagnostic {
-    /// Where: a path, a place in a file, or empty.
-    pub place: String,
+    /// Where.
+    pub at: Locator,
     /// Stable code, `FS0101`.
-    pub code: String,
-    /// Weight.
+    pub code: Code,
+    /// Weight: that of the code, unless it depends on the case.
     pub level: Level,
-    /// One sentence, lower case, without a full stop.
-    pub message: String,
-    /// What to do about it, where there is something.
-    #[serde(default)]
-    pub hint: Option<String>,
-    /// The member of an archive or directory that it is about, by its path: names may hold the separators of a place.
-    #[serde(skip)]
-    pub(crate) member: Option<Box<str>>,
+    /// What more there is to say; may be empty.
+    pub detail: String,
 }
 
 impl Diagnostic {
-    /// Whether it is about the artefact of this path, or something in it.
+    /// A diagnostic of `code` at a place; an empty `detail` leaves the sentence of the code alone.
     #[must_use]
-    pub fn is_in(&self, path: &str) -> bool {
-        self.place.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['!', '@']))
+    pub fn new(code: Code, at: Locator, detail: impl Into<String>) -> Self {
+        Self { at, code, level: code.level(), detail: detail.into() }
     }
 
-    /// A diagnostic of `code` at `place`; an empty `detail` leaves the sentence of the code alone.
+    /// The same with another weight.
     #[must_use]
-    pub fn new(code: Code, place: String, detail: &str) -> Self {
-        let message = match (code.sentence(), detail) {
+    pub fn weighed(self, level: Level) -> Self {
+        Self { level, ..self }
+    }
+
+    /// One sentence, lower case, without a full stop.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match (self.code.sentence(), self.detail.as_str()) {
             (sentence, "") => sentence.to_owned(),
             (sentence, detail) => format!("{sentence}: {detail}"),
-        };
-        Self {
-            place,
-            code: code.to_string(),
-            level: code.level(),
-            message,
-            hint: code.hint().map(ToOwned::to_owned),
-            member: None,
         }
+    }
+
+    /// What to do about it, where there is something.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        self.code.hint()
     }
 }
 
@@ -91,7 +91,9 @@ macro_rules! codes {
                 match self { $(Self::$name => $sentence,)* }
             }
 
-            const fn hint(self) -> Option<&'static str> {
+            /// What to do about it, where there is something.
+            #[must_use]
+            pub const fn hint(self) -> Option<&'static str> {
                 match self { $(Self::$name => codes!(@hint $($hint)?),)* }
             }
         }
@@ -107,6 +109,11 @@ codes! {
     104 UnknownFormat Note "not a format that holds device code; it was searched byte by byte all the same";
     105 NameMismatch Error "its name promises another content than it has; it was searched byte by byte all the same"
         hint "the download may be incomplete or a page of a web server: compare its size and hash with the index";
+    106 Changed Error "the file changed while it was read: what is said of it may be wrong";
+    107 LeadsOutside Note "links lead out of the directory and were not followed"
+        hint "--follow-links follows them";
+    108 NotRead Error "it was not read, and may hold device code"
+        hint "unpack it and scan what is in it";
     201 ZipDirectory Error "the archive's directory is missing or damaged; members were looked for by their own headers"
         hint "the download may be incomplete: compare its size and hash with the index";
     202 ZipDirectoryCut Error "the archive's directory ends early";
@@ -118,9 +125,17 @@ codes! {
     207 ArchiveHeader Error "no member header where the static library states one; the rest was searched as one piece";
     208 ThinArchive Note "a thin archive holds no code itself"
         hint "scan the object files that it names";
-    209 NestedArchive Note "an archive inside an archive is not opened"
-        hint "unpack it and scan it by itself";
     210 SectionTable Warning "the section table cannot be read: code is listed without its section";
+    211 Unread Warning "not read, and may hold libraries"
+        hint "unpack it and scan what is in it";
+    212 ZipAmbiguous Error "another reader may see other files in this archive";
+    213 ZipPrefix Note "bytes stand before the first member of the archive";
+    214 MemberAmbiguous Error "another reader may see another file here";
+    215 MemberOverlap Error "its bytes are those of another member too; it was not read";
+    216 FileCut Error "the file ends before the end that its own headers state"
+        hint "the download may be incomplete: compare its size and hash with the index";
+    217 RecordHash Error "its bytes do not have the hash that RECORD states";
+    218 LimitNames Error "the table of names exceeds the limit: objects go by their places";
     301 FatbinCut Error "the fatbin is cut or states a wrong size";
     302 FatbinEntry Error "the fatbin is damaged from this entry on";
     303 FatbinHeader Error "looks like a fatbin, but its header is damaged";
@@ -131,6 +146,10 @@ codes! {
     308 PayloadDamaged Error "the payload cannot be unpacked as its entry states";
     309 CubinDamaged Error "the cubin is cut or its section table is damaged";
     310 CubinLarge Error "the cubin is too large to be read whole: its suffix is not known";
+    311 NotLoaded Warning "code lies where no program that loads the file has it in memory: it counts for no demand";
+    312 PayloadMissing Error "the entry has no payload";
+    313 PayloadForeign Error "the payload does not begin as what the entry says that it is";
+    314 LooksLikeCubin Note "looks like the start of a cubin, and none follows";
     401 HeaderAgainstCompat Warning "entry header and compat record disagree on the architecture"
         hint "the label is what the packager was told; the record is what the code was compiled for";
     402 HeaderAgainstPayload Warning "entry header and payload disagree on the architecture"
@@ -141,7 +160,11 @@ codes! {
     504 LimitRereads Error "many damaged fatbins; after the last one the search went on behind its damage";
     505 LimitText Error "identifiers and options beyond the limit are left out";
     506 LimitPayload Error "the payload unpacks to more bytes than the limit; it was not decoded";
-    507 LimitDiagnostics Error "more problems of this file are not shown";
+    507 LimitDiagnostics Note "more problems of this file are not shown";
+    508 LimitKernels Error "more kernels than the limit; the rest was not read";
+    509 LimitMemory Error "reading it takes more memory than is granted; it was not read";
+    510 LimitTable Error "a table of the file exceeds the limit; it was not read";
+    511 LimitWrappers Error "more wrapper records than the limit; the rest was not looked at";
     601 OtherVendor Note "holds device code of another vendor";
 }
 

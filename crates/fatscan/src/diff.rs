@@ -8,8 +8,8 @@ use gpu_arch::rules::{Device, Verdict};
 use gpu_arch::{Capability, DriverVersion};
 
 use crate::json;
-use crate::judge::{ArtefactJudgement, Policy, judge};
-use crate::model::{Artefact, ArtefactKind, Linkage, Member, Report};
+use crate::judge::{ArtefactJudgement, Policy, judge_artefact};
+use crate::model::{Artefact, ArtefactKind, Linkage, Member};
 
 /// One of the two sides: the contract's view, and the model where the side was scanned and not read from a report.
 #[derive(Clone, Debug)]
@@ -294,11 +294,8 @@ impl Kernels {
 /// Verdicts for a device of every known capability, each with a driver that is new enough.
 fn verdicts(old: &Artefact, new: &Artefact) -> Vec<VerdictDiff> {
     let devices: Vec<Device> = architectures().iter().map(|row| Device::of(row.capability)).collect();
-    let judged = |artefact: &Artefact| -> Option<ArtefactJudgement> {
-        let report = Report { artefacts: vec![artefact.clone()], diagnostics: Vec::new() };
-        judge(&report, &devices, &Policy::default()).artefacts.pop()
-    };
-    let (Some(old), Some(new)) = (judged(old), judged(new)) else { return Vec::new() };
+    let judged = |artefact: &Artefact| -> ArtefactJudgement { judge_artefact(artefact, &devices, &Policy::default()) };
+    let (old, new) = (judged(old), judged(new));
     let pairs = devices.iter().zip(old.verdicts.iter().zip(&new.verdicts));
     let changed = pairs.filter(|(_, (old, new))| {
         old.verdict.verdict != new.verdict.verdict || old.verdict.needs_driver != new.verdict.needs_driver

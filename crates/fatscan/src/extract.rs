@@ -1,14 +1,14 @@
 //! The bytes of images, read again from where the scan found them.
 
 use std::io;
-use std::path::Path;
 
 use cubin::Head;
 use fatbin::{Entry, EntryHeader};
-use fatscan_containers::{ByteStream, Inflater, SliceStream, Zip, ZipMethod, map};
+use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, Source as _, Zip, open_file};
 
-use crate::model::{Artefact, ArtefactKind, CodeKind, Image, Member, Module, Source};
-use crate::options::Limits;
+use crate::locator::Place;
+use crate::model::{CodeKind, Image, Member, Module, Source, Why};
+use crate::open::{self, OpenError};
 
 /// Why an image cannot be extracted.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub enum ExtractError {
     Changed,
     /// The payload does not unpack, or exceeds a limit.
     Payload(fatbin::ErrorKind),
+    /// What holds it is not read any more.
+    Unread(Why),
 }
 
 impl core::fmt::Display for ExtractError {
@@ -27,6 +29,7 @@ impl core::fmt::Display for ExtractError {
             Self::Io(error) => write!(f, "{error}"),
             Self::Changed => f.write_str("the file is not what it was when it was scanned"),
             Self::Payload(kind) => write!(f, "{kind}"),
+            Self::Unread(why) => write!(f, "{why}"),
         }
     }
 }
@@ -42,63 +45,90 @@ pub struct Wanted {
     pub image: usize,
 }
 
-/// What takes the bytes of an image, or what went wrong with it.
-pub type Take<'a> = dyn FnMut(Wanted, Result<&[u8], ExtractError>) + 'a;
+/// Images of one member.
+#[derive(Clone, Debug)]
+pub struct Job<'a> {
+    /// The member; its locator says where it is.
+    pub member: &'a Member,
+    /// The images.
+    pub wanted: Vec<Wanted>,
+}
 
-/// Reads the bytes of images of one member, in the order of the file, and hands each to `take`. With `raw` payloads stay
-/// as they are stored: the images of a concatenated entry share theirs. Without, they are unpacked, cubins end at their
-/// last table and PTX before its NUL.
+/// What takes the bytes of an image of a job, by its index, or what went wrong with it.
+pub type Take<'a> = dyn FnMut(usize, Wanted, Result<&[u8], ExtractError>) + 'a;
+
+/// Reads the bytes of images, member by member, and hands each to `take`. With `raw` payloads stay as they are stored: the
+/// images of a concatenated entry share theirs. Without, they are unpacked, cubins end at their last table and PTX before
+/// its NUL. A file is opened once for all jobs in it that follow each other.
 ///
-/// # Errors
-/// The file cannot be opened or lacks the member; what goes wrong with one image is handed to `take`.
+/// Returns what went wrong with a job as a whole, by its index; what goes wrong with one image is handed to `take`.
 pub fn extract(
-    artefact: &Artefact,
-    member: &Member,
-    wanted: &[Wanted],
+    jobs: &[Job<'_>],
+    raw: bool,
+    limits: &Limits,
+    mapping: Mapping,
+    take: &mut Take<'_>,
+) -> Vec<(usize, ExtractError)> {
+    let mut failed = Vec::new();
+    let mut rest = jobs;
+    while let Some((first, _)) = rest.split_first() {
+        let path = first.member.at.path();
+        let same = rest.iter().take_while(|job| job.member.at.path() == path).count().max(1);
+        let start = jobs.len().saturating_sub(rest.len());
+        let (own, behind) = rest.split_at_checked(same).unwrap_or((rest, &[]));
+        rest = behind;
+        match open_file(&path, mapping, 0, |_| true) {
+            Ok(Some(source)) => from_file(&source, start, own, raw, limits, take, &mut failed),
+            Ok(None) => {}
+            Err(error) => failed.push((start, ExtractError::Io(error))),
+        }
+    }
+    failed
+}
+
+fn from_file(
+    source: &FileSource,
+    start: usize,
+    jobs: &[Job<'_>],
     raw: bool,
     limits: &Limits,
     take: &mut Take<'_>,
-) -> Result<(), ExtractError> {
-    let job = Job { member, wanted, raw, limits };
-    match artefact.kind {
-        ArtefactKind::File => {
-            let mapped = map(Path::new(&artefact.path)).map_err(ExtractError::Io)?;
-            job.run(&mut SliceStream::new(&mapped), take);
-        }
-        ArtefactKind::Directory => {
-            let mapped = map(&Path::new(&artefact.path).join(&member.path)).map_err(ExtractError::Io)?;
-            job.run(&mut SliceStream::new(&mapped), take);
-        }
-        ArtefactKind::Wheel | ArtefactKind::Zip => {
-            let mapped = map(Path::new(&artefact.path)).map_err(ExtractError::Io)?;
-            let zip = Zip::list(&mapped, limits.members);
-            let own = member.entry.and_then(|entry| zip.members.get(entry));
-            let own = own.filter(|own| own.path == member.path).ok_or(ExtractError::Changed)?;
-            let data = own.data.ok_or(ExtractError::Changed)?;
-            match own.method {
-                ZipMethod::Stored => job.run(&mut SliceStream::new(data), take),
-                _ => job.run(&mut Inflater::new(data, own.size.min(limits.member_bytes), None, false), take),
-            }
+    failed: &mut Vec<(usize, ExtractError)>,
+) {
+    let is_zip = |job: &Job<'_>| job.member.at.inner().first().is_some_and(|step| matches!(step.place, Place::Member(_)));
+    let zip = jobs.iter().any(is_zip).then(|| Zip::list(source, limits));
+    for (index, job) in (start..).zip(jobs) {
+        let steps = job.member.at.inner();
+        let opened = open::with_stream(source, zip.as_ref(), steps, limits, limits.held_bytes, &mut |stream, _| {
+            let reading = Reading { job, raw, limits };
+            reading.run(stream, &mut |wanted, bytes| take(index, wanted, bytes));
+        });
+        match opened {
+            Ok(()) if source.changed() => failed.push((index, ExtractError::Changed)),
+            Ok(()) => {}
+            Err(OpenError::Changed) => failed.push((index, ExtractError::Changed)),
+            Err(OpenError::Unread(why)) => failed.push((index, ExtractError::Unread(why))),
         }
     }
-    Ok(())
 }
 
-struct Job<'a> {
-    member: &'a Member,
-    wanted: &'a [Wanted],
+struct Reading<'a> {
+    job: &'a Job<'a>,
     raw: bool,
     limits: &'a Limits,
 }
 
-impl Job<'_> {
-    fn run<S: ByteStream>(&self, stream: &mut S, take: &mut Take<'_>) {
+/// What takes the bytes of one image.
+type TakeOne<'a> = dyn FnMut(Wanted, Result<&[u8], ExtractError>) + 'a;
+
+impl Reading<'_> {
+    fn run(&self, stream: &mut dyn ByteStream, take: &mut TakeOne<'_>) {
         let mut order: Vec<(u64, Wanted, &Module, &Image)> = Vec::new();
-        for wanted in self.wanted {
-            let module = self.member.modules.get(wanted.module);
+        for wanted in &self.job.wanted {
+            let module = self.job.member.modules.get(wanted.module);
             let image = module.and_then(|module| module.images.get(wanted.image));
             if let Some((module, image)) = module.zip(image) {
-                order.push((module.base.saturating_add(image.offset), *wanted, module, image));
+                order.push((module.base().saturating_add(image.offset), *wanted, module, image));
             }
         }
         // forward only, so that a deflated member is inflated once
@@ -110,16 +140,17 @@ impl Job<'_> {
         }
     }
 
-    fn read<S: ByteStream>(
+    fn read(
         &self,
-        stream: &mut S,
+        stream: &mut dyn ByteStream,
         offset: u64,
         source: Source,
         image: &Image,
         buffer: &mut Vec<u8>,
     ) -> Result<(), ExtractError> {
-        if offset < stream.position() {
-            stream.rewind(offset);
+        stream.trim();
+        if offset < stream.position() && !stream.rewind(offset) {
+            return Err(ExtractError::Changed);
         }
         let gap = offset.saturating_sub(stream.position());
         if stream.skip(gap) < gap {

@@ -1,22 +1,15 @@
 //! Where an entry header and the code behind it disagree. The header is what the packager was told; the driver loads
 //! what is there.
 
-use std::sync::{Mutex, PoisonError};
-
 use cubin::{Cubin, Family, Head, PtxHead, TileIrHead, accelerator_target};
-use fatbin::{Decoder, Entry, EntryHeader, ErrorKind, Kind};
+use fatbin::{Compression, Decoder, Entry, EntryHeader, ErrorKind, Kind};
 use gpu_arch::{Arch, Suffix};
 
 use crate::diagnostic::Code;
 use crate::finder;
 use crate::model::{CodeKind, Image, Linkage};
 
-/// Payloads that unpack to more than this are unpacked one at a time in the whole process: what each thread holds would
-/// add up.
-pub(crate) const LARGE: usize = 16 << 20;
-static TURN: Mutex<()> = Mutex::new(());
-
-/// A decoder and its buffer, used again for the next payload.
+/// A decoder and its buffer, used again for the next payload. Whoever uses it has [`memory_of`] the entry granted.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(crate) decoder: Decoder,
@@ -31,15 +24,61 @@ impl Scratch {
         limit: u64,
         work: impl FnOnce(&[u8]) -> R,
     ) -> Result<R, fatbin::Error> {
-        let large = entry.header().unpacked_size() > LARGE as u64;
-        // a thread that died in its turn leaves nothing behind that the next one needs
-        let _turn = large.then(|| TURN.lock().unwrap_or_else(PoisonError::into_inner));
         let decoded = self.decoder.decode(entry, limit, &mut self.buffer);
-        let result = decoded.map(|()| work(&self.buffer));
-        if large {
-            self.buffer = Vec::new();
+        decoded.map(|()| work(&self.buffer))
+    }
+
+    /// Gives back what is larger than `most` bytes.
+    pub(crate) fn trim(&mut self, most: u64) {
+        if u64::try_from(self.buffer.capacity()).is_ok_and(|capacity| capacity > most) {
+            *self = Self::default();
         }
-        result
+    }
+}
+
+/// Bytes that unpacking an entry takes, at the most.
+pub(crate) fn memory_of(entry: &Entry<'_>) -> u64 {
+    entry.header().unpacked_size().saturating_add(decoder_memory(entry))
+}
+
+fn decoder_memory(_: &Entry<'_>) -> u64 {
+    0
+}
+
+/// Bytes of a payload as it is stored that tell what it is.
+pub(crate) const BEGINNING: u64 = 4096;
+
+/// Notes whether a payload, of which `start` is the beginning as it is stored, begins as what its entry says: code that the
+/// driver cannot read is code that nobody has. What is compressed is told by its frame alone.
+pub(crate) fn begins(header: &EntryHeader, start: &[u8], image: &mut Image, say: &mut dyn FnMut(Code, String)) {
+    if header.flags.contains(fatbin::Flags::SCRAMBLED) {
+        return;
+    }
+    let (begins, what) = match header.compression() {
+        Compression::None => match image.kind {
+            CodeKind::Sass => {
+                let head = Head::parse(start).ok();
+                if head.is_some_and(|head| finder::linkage(head.file_type) == Linkage::Relocatable) {
+                    image.linkage = Linkage::Relocatable;
+                }
+                (Some(head.is_some()), "a cubin")
+            }
+            CodeKind::Ptx => {
+                let found = PtxHead::find(start).is_some();
+                let whole = u64::try_from(start.len()).is_ok_and(|length| length >= header.stored_size());
+                // behind a long comment
+                (if found || whole { Some(found) } else { None }, "PTX")
+            }
+            _ => return,
+        },
+        Compression::Zstd => (Some(start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])), "a zstd frame"),
+        Compression::Lz4Frame => (Some(start.starts_with(&[0x04, 0x22, 0x4d, 0x18])), "an LZ4 frame"),
+        Compression::Zlib => (Some(start.first().is_some_and(|byte| byte & 0x0f == 8)), "a zlib stream"),
+        Compression::Lz4 => return,
+    };
+    image.begins = begins;
+    if begins == Some(false) {
+        say(Code::PayloadForeign, format!("not with {what}"));
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{self, Level};
+use crate::locator::LocatorView;
 use crate::model;
 
 /// Version of the schema.
@@ -25,12 +26,73 @@ pub struct Document {
     pub devices: Option<Vec<Device>>,
     /// What the scan has to say beside, by place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What may hold device code and was not read, by place.
+    #[serde(default)]
+    pub unread: Vec<Unread>,
     /// What a check found, with `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
     /// How many findings there are of which weight, with `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
+}
+
+/// One thing that the scan has to say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Diagnostic {
+    /// Where, for people: `a.whl!lib/x.so@0x40`.
+    pub place: String,
+    /// Where.
+    #[serde(default)]
+    pub at: LocatorView,
+    /// Stable code, `FS0101`.
+    pub code: String,
+    /// Weight.
+    pub level: Level,
+    /// One sentence, lower case, without a full stop.
+    pub message: String,
+    /// What to do about it, where there is something.
+    #[serde(default)]
+    pub hint: Option<String>,
+}
+
+impl From<&diagnostic::Diagnostic> for Diagnostic {
+    fn from(own: &diagnostic::Diagnostic) -> Self {
+        Self {
+            place: own.at.to_string(),
+            at: (&own.at).into(),
+            code: own.code.to_string(),
+            level: own.level,
+            message: own.message(),
+            hint: own.hint().map(ToOwned::to_owned),
+        }
+    }
+}
+
+/// Something that may hold device code and was not read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unread {
+    /// Where, for people.
+    pub place: String,
+    /// Where.
+    pub at: LocatorView,
+    /// `encrypted`, `unsupported`, `too-deep`, `over-budget` or `outside`.
+    pub why: String,
+    /// One sentence.
+    pub message: String,
+}
+
+impl From<&model::Unread> for Unread {
+    fn from(own: &model::Unread) -> Self {
+        Self {
+            place: own.at.to_string(),
+            at: (&own.at).into(),
+            why: own.why.name().to_owned(),
+            message: own.why.to_string(),
+        }
+    }
 }
 
 /// One thing that a check found.
@@ -41,10 +103,25 @@ pub struct Finding {
     pub rule: String,
     /// `error`, `warning`, `note` or `allowed`.
     pub level: String,
-    /// Artefact and member.
+    /// Artefact and member, for people.
     pub place: String,
-    /// The device that it is about, where it is about one.
+    /// Where.
+    #[serde(default)]
+    pub at: LocatorView,
+    /// Of damage: the code of the diagnostic.
+    #[serde(default)]
+    pub code: Option<String>,
+    /// The id of the device that it is about, where it is about one.
     pub device: Option<String>,
+    /// Compute capability of that device.
+    #[serde(default)]
+    pub cc: Option<String>,
+    /// The fleet or group that the device is of.
+    #[serde(default)]
+    pub fleet: Option<String>,
+    /// The driver that it was judged with.
+    #[serde(default)]
+    pub driver: Option<String>,
     /// The code that it is about, where it is about some: `sm_90a`.
     #[serde(default)]
     pub subject: Option<String>,
@@ -90,7 +167,10 @@ pub struct Tool {
 pub struct Artefact {
     /// Path as given, or below a directory that was given.
     pub path: String,
-    /// `wheel`, `zip`, `tar`, `directory` or `file`.
+    /// Where it is.
+    #[serde(default)]
+    pub at: LocatorView,
+    /// `wheel`, `zip`, `directory` or `file`.
     pub kind: String,
     /// Bytes on disk.
     pub size: u64,
@@ -112,6 +192,9 @@ pub struct Artefact {
 pub struct Member {
     /// Path in the artefact.
     pub path: String,
+    /// Where it is.
+    #[serde(default)]
+    pub at: LocatorView,
     /// `elf`, `pe`, `coff`, `macho`, `archive`, `fatbin`, `cubin`, `ptx`, `lto-ir`, `tile-ir`, `offload-bundle`; or
     /// `unknown` for a file of another format that was given by name.
     pub format: String,
@@ -163,14 +246,20 @@ pub struct Code {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Module {
-    /// `x.so!.nv_fatbin@0x3a40`, archives and their objects before it.
+    /// `x.so!.nv_fatbin@0x3a40`, objects of archives before it: below the member's path.
     pub place: String,
+    /// Where it is.
+    #[serde(default)]
+    pub at: LocatorView,
     /// Section, where known.
     pub section: Option<String>,
     /// As in [`Code`].
     pub source: String,
     /// Whether a wrapper record points at it; null where that cannot be told.
     pub wrapped: Option<bool>,
+    /// Whether a program that loads the file has it in memory; null where that cannot be told.
+    #[serde(default)]
+    pub mapped: Option<bool>,
     /// Whether its chain of entries is broken: there may have been more images.
     pub damaged: bool,
     /// Its images, in the order of the file.
@@ -216,7 +305,8 @@ impl Document {
             tool: Tool { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
             artefacts: report.artefacts.iter().map(|artefact| Artefact::new(artefact, modules)).collect(),
             devices: None,
-            diagnostics: report.diagnostics.clone(),
+            diagnostics: report.diagnostics.iter().map(Diagnostic::from).collect(),
+            unread: report.unread.iter().map(Unread::from).collect(),
             findings: None,
             summary: None,
         }
@@ -229,6 +319,7 @@ impl Artefact {
     pub fn new(artefact: &model::Artefact, modules: bool) -> Self {
         Self {
             path: artefact.path.clone(),
+            at: (&artefact.at).into(),
             kind: artefact.kind.name().to_owned(),
             size: artefact.size,
             members_without_code: artefact.members_without_code,
@@ -247,6 +338,7 @@ impl Member {
         let images = member.modules.iter().map(|module| module.images.len()).fold(0, usize::saturating_add);
         Self {
             path: member.path.clone(),
+            at: (&member.at).into(),
             format: member.format.to_owned(),
             machine: member.machine.map(ToOwned::to_owned),
             size: member.size,
@@ -302,17 +394,15 @@ impl Module {
     /// The view of a module.
     #[must_use]
     pub fn new(member: &model::Member, module: &model::Module) -> Self {
-        let place = model::Place {
-            path: [&member.path, module.object.as_deref().unwrap_or_default(), ""],
-            section: module.section.as_deref(),
-            offset: Some(module.offset),
-            image: None,
-        };
+        let object = module.object.as_ref().map(|object| format!("!{}", object.name)).unwrap_or_default();
+        let section = module.section.as_deref().map(|section| format!("!{section}")).unwrap_or_default();
         Self {
-            place: place.to_string(),
+            place: format!("{}{object}{section}@{:#x}", member.path, module.offset),
+            at: (&module.at(member)).into(),
             section: module.section.as_deref().map(ToOwned::to_owned),
             source: module.source.name().to_owned(),
             wrapped: module.wrapped,
+            mapped: module.mapped,
             damaged: module.damaged,
             images: module.images.iter().map(|image| Image::new(module.source, image)).collect(),
         }
@@ -346,6 +436,9 @@ pub struct Device {
     pub id: String,
     /// Its name, where one was given or found.
     pub name: Option<String>,
+    /// The fleet or group of a configuration that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<String>,
     /// Compute capability, `8.9`.
     pub cc: String,
     /// `discrete`, `tegra` or `sbsa`.
@@ -398,6 +491,9 @@ pub struct NotCounted {
     pub empty: u64,
     /// Other vendors' code.
     pub other: u64,
+    /// Where no program that loads the file has it in memory.
+    #[serde(default)]
+    pub unmapped: u64,
 }
 
 /// Images alike that would be loaded.
@@ -473,8 +569,13 @@ impl Document {
         let findings = outcome.findings.iter().map(|finding| Finding {
             rule: finding.rule.id().to_owned(),
             level: finding.severity.name().to_owned(),
-            place: finding.place.clone(),
-            device: finding.device.clone(),
+            place: finding.at.to_string(),
+            at: (&finding.at).into(),
+            code: finding.code.map(|code| code.to_string()),
+            device: finding.device.as_ref().map(|device| device.id.clone()),
+            cc: finding.capability.map(|capability| capability.to_string()),
+            fleet: finding.device.as_ref().and_then(|device| device.fleet.clone()),
+            driver: finding.device.as_ref().and_then(|device| device.driver.clone()),
             subject: finding.subject.clone(),
             message: finding.message.clone(),
             hint: finding.hint.clone(),
@@ -495,22 +596,18 @@ impl Document {
     }
 }
 
-/// Names are ids where they differ, else the capability or a number behind the name.
 fn devices(judgement: &crate::Judgement) -> Vec<Device> {
-    let mut devices: Vec<Device> = Vec::new();
-    for device in &judgement.devices {
-        let base = device.name.clone().unwrap_or_else(|| device.capability.to_string());
-        let taken = devices.iter().filter(|other| other.id.split('#').next() == Some(base.as_str())).count();
-        devices.push(Device {
-            id: if taken == 0 { base } else { format!("{base}#{}", taken.saturating_add(1)) },
-            name: device.name.clone(),
-            cc: device.capability.to_string(),
-            platform: device.platform.to_string(),
-            driver: device.driver.version.map(|version| version.to_string()),
-            driver_cuda: device.driver.cuda.map(|cuda| cuda.to_string()),
-        });
-    }
-    devices
+    let named = judgement.devices.iter().zip(judgement.ids()).enumerate();
+    let view = named.map(|(index, (device, id))| Device {
+        id,
+        name: device.name.clone(),
+        fleet: judgement.fleet(index).map(ToOwned::to_owned),
+        cc: device.capability.to_string(),
+        platform: device.platform.to_string(),
+        driver: device.driver.version.map(|version| version.to_string()),
+        driver_cuda: device.driver.cuda.map(|cuda| cuda.to_string()),
+    });
+    view.collect()
 }
 
 fn number(count: usize) -> u64 {
@@ -525,6 +622,7 @@ impl NotCounted {
             lto: self.lto.saturating_add(number(more.lto)),
             empty: self.empty.saturating_add(number(more.empty)),
             other: self.other.saturating_add(number(more.other)),
+            unmapped: self.unmapped.saturating_add(number(more.unmapped)),
         }
     }
 }

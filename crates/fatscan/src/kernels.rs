@@ -2,88 +2,55 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernel_details};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
-use foldhash::HashSet;
 
-use crate::inspect::{LARGE, Scratch};
-use crate::model::{CodeKind, Image, Member, Module, Source};
-use crate::options::Options;
+use crate::inspect::Scratch;
+use crate::model::{CodeKind, Image, Kernel, KernelResources, Member, Module, Source};
+use crate::options::KernelDepth;
 use crate::parallel;
+use crate::run::{Allowance, Run, Used};
 
-/// How much of the kernels is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum KernelDepth {
-    /// Nothing: payloads are skipped.
-    #[default]
-    None,
-    /// Names and code sizes: the first part of a cubin tells them.
-    Names,
-    /// Registers, memory and launch bounds too: payloads are unpacked whole.
-    Resources,
+/// Kernels that are counted at a time.
+const BATCH: usize = 1024;
+
+/// Where the kernels that a file holds are counted, by all threads that read it.
+#[derive(Debug)]
+pub(crate) struct Count<'run> {
+    run: &'run Run,
+    allowance: Allowance,
+    kernels: AtomicUsize,
+    /// More than the file may hold, or than all threads together: no further kernels are read.
+    overflow: AtomicBool,
 }
 
-/// One kernel of an image.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kernel {
-    /// Symbol, mangled; bytes that are not UTF-8 replaced.
-    pub name: Arc<str>,
-    /// Whether the symbol is local: such a kernel is told from others of its name by its module.
-    pub is_local: bool,
-    /// Bytes of machine code; 0 for PTX.
-    pub code_bytes: u64,
-    /// What it needs, where that was read.
-    pub resources: Option<Box<KernelResources>>,
-}
+impl<'run> Count<'run> {
+    pub(crate) fn new(run: &'run Run, allowance: Allowance) -> Self {
+        Self { run, allowance, kernels: AtomicUsize::new(0), overflow: AtomicBool::new(false) }
+    }
 
-/// What a kernel needs, as `cuobjdump -res-usage` prints it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KernelResources {
-    /// Registers per thread.
-    pub registers: Option<u32>,
-    /// Bytes of stack per thread.
-    pub stack: Option<u32>,
-    /// Bytes of static shared memory per block.
-    pub shared: u64,
-    /// Bytes of local memory per thread.
-    pub local: u64,
-    /// Bytes of constant bank 0: parameters and what stands before them.
-    pub constant0: u64,
-    /// Bytes of parameters.
-    pub parameters: Option<u32>,
-    /// Largest block that `__launch_bounds__` allows, by dimension.
-    pub max_threads: Option<[u32; 3]>,
-    /// Barriers.
-    pub barriers: Option<u8>,
-}
+    pub(crate) fn kernels(&self) -> usize {
+        self.kernels.load(Ordering::Relaxed)
+    }
 
-/// Names that many images share are kept once.
-#[derive(Clone, Debug, Default)]
-pub struct Names {
-    known: Arc<Mutex<HashSet<Arc<str>>>>,
-}
+    pub(crate) fn has_overflown(&self) -> bool {
+        self.overflow.load(Ordering::Relaxed)
+    }
 
-impl Names {
-    fn intern(&self, name: &[u8]) -> Arc<str> {
-        let lossy;
-        let name = match core::str::from_utf8(name) {
-            Ok(name) => name,
-            Err(_) => {
-                lossy = String::from_utf8_lossy(name);
-                &*lossy
-            }
-        };
-        // a thread that died while it held the lock leaves a set that is as good as before
-        let mut known = self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match known.get(name) {
-            Some(name) => Arc::clone(name),
-            None => {
-                let name: Arc<str> = name.into();
-                known.insert(Arc::clone(&name));
-                name
-            }
+    fn add(&self, kernels: usize) {
+        let own = self.kernels.fetch_add(kernels, Ordering::Relaxed).saturating_add(kernels);
+        let fits = self.run.hold(Used { kernels, ..Used::default() });
+        if own > self.allowance.kernels || !(fits || self.allowance.is_exact) {
+            self.overflow.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A name that was not known before.
+    fn add_name(&self, name: &str) {
+        if !self.run.hold(Used { text: name.len(), ..Used::default() }) {
+            self.overflow.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -92,19 +59,20 @@ impl Names {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'run> {
     depth: KernelDepth,
-    names: &'run Names,
+    run: &'run Run,
+    count: &'run Count<'run>,
 }
 
 impl<'run> Reader<'run> {
-    pub(crate) fn new(options: &'run Options) -> Self {
-        Self { depth: options.kernels, names: &options.names }
+    pub(crate) fn new(run: &'run Run, count: &'run Count<'run>) -> Self {
+        Self { depth: run.options.kernels, run, count }
     }
 
     /// The kernels of a whole cubin.
     pub(crate) fn cubin(self, bytes: &[u8]) -> Option<Vec<Kernel>> {
         let functions = Functions::parse(bytes).ok()?;
         if self.depth < KernelDepth::Resources {
-            return Some(functions.kernels().map(|function| self.kernel(function)).collect());
+            return self.all(functions.kernels().map(|function| self.kernel(function)));
         }
         let index = functions.resources();
         let with = |function: &cubin::Function<'_>| {
@@ -121,18 +89,41 @@ impl<'run> Reader<'run> {
             };
             Kernel { resources: Some(Box::new(resources)), ..self.kernel(function) }
         };
-        Some(functions.kernels().map(with).collect())
+        self.all(functions.kernels().map(with))
     }
 
     /// The kernels that a PTX text defines.
-    pub(crate) fn ptx(self, text: &[u8]) -> Vec<Kernel> {
-        let kernels = ptx_kernel_details(text).into_iter().map(|kernel| Kernel {
-            name: self.names.intern(kernel.name),
+    pub(crate) fn ptx(self, text: &[u8]) -> Option<Vec<Kernel>> {
+        self.all(ptx_kernel_details(text).into_iter().map(|kernel| Kernel {
+            name: self.name(kernel.name),
             is_local: kernel.linkage == cubin::PtxLinkage::Local,
             code_bytes: 0,
             resources: None,
-        });
-        kernels.collect()
+        }))
+    }
+
+    /// Kernels, counted; nothing where they are more than may be held.
+    fn all(self, kernels: impl Iterator<Item = Kernel>) -> Option<Vec<Kernel>> {
+        let mut all = Vec::new();
+        for kernel in kernels {
+            all.push(kernel);
+            if all.len().is_multiple_of(BATCH) {
+                self.count.add(BATCH);
+            }
+            if self.count.has_overflown() {
+                return None;
+            }
+        }
+        self.count.add(all.len() % BATCH);
+        (!self.count.has_overflown()).then_some(all)
+    }
+
+    fn name(self, name: &[u8]) -> std::sync::Arc<str> {
+        let (name, is_new) = self.run.names.intern(name);
+        if is_new {
+            self.count.add_name(&name);
+        }
+        name
     }
 
     /// The kernels of the members of a concatenated entry.
@@ -141,7 +132,7 @@ impl<'run> Reader<'run> {
             let bytes = member.bytes(payload).ok()?;
             match member.header().kind {
                 Kind::Elf => self.cubin(bytes),
-                Kind::Ptx | Kind::RelocatablePtx => Some(self.ptx(bytes)),
+                Kind::Ptx | Kind::RelocatablePtx => self.ptx(bytes),
                 _ => None,
             }
         });
@@ -150,7 +141,7 @@ impl<'run> Reader<'run> {
 
     fn kernel(self, function: &cubin::Function<'_>) -> Kernel {
         Kernel {
-            name: self.names.intern(function.name),
+            name: self.name(function.name),
             is_local: function.binding == Binding::Local,
             code_bytes: function.size,
             resources: None,
@@ -167,18 +158,28 @@ pub(crate) struct EntryReader<'run> {
 }
 
 impl<'run> EntryReader<'run> {
-    pub(crate) fn new(options: &'run Options) -> Self {
-        let limit = options.limits.payload_bytes;
-        Self { reader: Reader::new(options), limit, scratch: Scratch::default() }
+    pub(crate) fn new(run: &'run Run, count: &'run Count<'run>) -> Self {
+        let limit = run.limits().payload_bytes;
+        Self { reader: Reader::new(run, count), limit, scratch: Scratch::default() }
     }
 
-    /// The kernels of the images of an entry, in their order; `None` for one that cannot be read or has none to read.
+    /// As [`EntryReader::entry`], with the memory for it granted; nothing where it needs more than there is.
+    fn granted(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
+        let Some(grant) = self.reader.run.memory.grant(crate::inspect::memory_of(entry)) else { return Vec::new() };
+        let kernels = self.entry(entry);
+        self.scratch.trim(self.reader.run.memory.own());
+        drop(grant);
+        kernels
+    }
+
+    /// The kernels of the images of an entry, in their order; `None` for one that cannot be read or has none to read. The
+    /// caller has had [`crate::inspect::memory_of`] the entry granted.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
         let reader = self.reader;
         match entry.header().kind {
             Kind::Elf if reader.depth == KernelDepth::Names => vec![self.prefix(entry)],
             Kind::Elf => vec![self.whole(entry, |bytes| reader.cubin(bytes)).flatten()],
-            Kind::Ptx | Kind::RelocatablePtx => vec![self.whole(entry, |text| reader.ptx(text))],
+            Kind::Ptx | Kind::RelocatablePtx => vec![self.whole(entry, |text| reader.ptx(text)).flatten()],
             Kind::Concat => self.whole(entry, |payload| reader.members(entry, payload)).unwrap_or_default(),
             _ => vec![None],
         }
@@ -206,15 +207,11 @@ impl<'run> EntryReader<'run> {
                     let wanted = match prefix.read(buffer.get(..filled)?) {
                         PrefixOutcome::Complete(functions) => {
                             let kernels = functions.iter().filter(|function| function.is_kernel());
-                            return Some(kernels.map(|function| self.reader.kernel(function)).collect());
+                            return self.reader.all(kernels.map(|function| self.reader.kernel(function)));
                         }
                         PrefixOutcome::NeedMore(wanted) => wanted.min(stated),
                         PrefixOutcome::Unsupported => break,
                     };
-                    // no real cubin has such tables: as a whole it waits for its turn
-                    if wanted > LARGE {
-                        break;
-                    }
                     if buffer.len() < wanted {
                         buffer.resize(wanted, 0);
                     }
@@ -267,23 +264,29 @@ pub(crate) fn is_unread(image: &Image) -> bool {
     image.kernels.is_none() && has_kernels(image.kind)
 }
 
-/// Reads the kernels of all fatbin entries of a slice, by all threads.
-pub(crate) fn read(slice: &[u8], modules: &mut [Module], options: &Options) {
+/// Reads the kernels of all fatbin entries of a slice: by all threads, or in their order where the last ones may go beyond
+/// what the file may hold.
+pub(crate) fn read(slice: &[u8], modules: &mut [Module], run: &Run, count: &Count<'_>) {
     let fatbins = modules.iter().filter(|module| module.source == Source::Fatbin);
     let images = fatbins.flat_map(|module| &module.images).filter(|image| has_kernels(image.kind));
     // the members of a concatenated entry share its offset
     let mut jobs: Vec<(u64, u64)> = images.map(|image| (image.offset, image.unpacked_bytes.unwrap_or(0))).collect();
     jobs.sort_unstable();
     jobs.dedup_by_key(|(offset, _)| *offset);
-    let found = parallel::each(
-        &jobs,
-        |(_, bytes)| *bytes,
-        || EntryReader::new(options),
-        |reader, (offset, _)| {
-            let entry = usize::try_from(*offset).ok().and_then(|at| slice.get(at..)).and_then(entry_at);
-            entry.map(|entry| reader.entry(&entry)).unwrap_or_default()
-        },
-    );
+    let one = |reader: &mut EntryReader<'_>, (offset, _): &(u64, u64)| {
+        if count.has_overflown() || run.is_cancelled() {
+            return Vec::new();
+        }
+        let entry = usize::try_from(*offset).ok().and_then(|at| slice.get(at..)).and_then(entry_at);
+        entry.map(|entry| reader.granted(&entry)).unwrap_or_default()
+    };
+    let tools = || EntryReader::new(run, count);
+    let found = if count.allowance.is_exact {
+        let mut reader = tools();
+        jobs.iter().map(|job| one(&mut reader, job)).collect()
+    } else {
+        parallel::each(&jobs, |(_, bytes)| *bytes, tools, one)
+    };
     let mut found: HashMap<u64, Vec<Option<Vec<Kernel>>>> =
         jobs.into_iter().map(|(offset, _)| offset).zip(found).collect();
     for image in modules.iter_mut().filter(|module| module.source == Source::Fatbin).flat_map(|m| &mut m.images) {

@@ -1,5 +1,8 @@
 //! Gives the findings of a member their sections, and with them their linkage.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use fatbin::Wrapper;
 use fatscan_containers::{Layout, ObjectType};
 
@@ -10,9 +13,9 @@ fn is_relocatable(section: &str) -> bool {
     section.starts_with("__nv_relfatbin") || section == "__nv_rel"
 }
 
-/// Sections of a file that say that other vendors' code is there, although none of it was recognised.
-pub(crate) fn foreign_sections(layout: &Layout) -> impl Iterator<Item = &str> {
-    layout.sections.iter().map(|section| section.name.as_str()).filter(|name| {
+/// A section of a file that says that other vendors' code is there, although none of it was recognised.
+pub(crate) fn foreign_section(layout: &Layout) -> Option<String> {
+    layout.sections.iter().filter_map(|section| layout.name(section)).find(|name| {
         name.starts_with(".hip_fat")
             || name.starts_with("__CLANG_OFFLOAD_BUNDLE__")
             || name.starts_with(".llvm.offload")
@@ -22,14 +25,20 @@ pub(crate) fn foreign_sections(layout: &Layout) -> impl Iterator<Item = &str> {
 /// Labels the modules of a host file; without a layout their linkage stays unknown.
 pub(crate) fn label(modules: &mut [Module], layout: Option<&Layout>, wrappers: &[Wrapper]) {
     let pointed = layout.and_then(|layout| pointed(layout, wrappers));
+    // sections by where they begin, each name once
+    let mut names: HashMap<u64, Option<Arc<str>>> = HashMap::new();
     for module in modules {
-        let section = layout.and_then(|layout| layout.section_at(module.offset));
-        module.section = section.map(|section| section.name.as_str().into());
+        let section = layout.and_then(|layout| Some((layout, layout.section_at(module.offset)?)));
+        module.section = section.and_then(|(layout, section)| {
+            let name = || layout.name(section).map(Arc::from);
+            names.entry(section.offset).or_insert_with(name).clone()
+        });
+        module.mapped = layout.and_then(|layout| layout.is_mapped(module.offset));
         if module.source == Source::Fatbin {
             module.wrapped = pointed.as_ref().map(|offsets| offsets.binary_search(&module.offset).is_ok());
-            let linkage = match (layout.is_some_and(|layout| layout.named), section) {
+            let linkage = match (layout.is_some_and(|layout| layout.named), &module.section) {
                 (false, _) => Linkage::Unknown,
-                (true, Some(section)) if is_relocatable(&section.name) => Linkage::Relocatable,
+                (true, Some(section)) if is_relocatable(section) => Linkage::Relocatable,
                 (true, _) => Linkage::Loadable,
             };
             for image in module.images.iter_mut().filter(|image| !is_link_input(image)) {
@@ -39,9 +48,10 @@ pub(crate) fn label(modules: &mut [Module], layout: Option<&Layout>, wrappers: &
     }
 }
 
-/// Code that is made for a link, wherever it stands: LTO-IR and relocatable PTX.
+/// Code that is made for a link, wherever it stands: LTO-IR, relocatable PTX, and cubins that say so themselves.
 fn is_link_input(image: &Image) -> bool {
-    image.kind == CodeKind::LtoIr || (image.kind == CodeKind::Ptx && image.linkage == Linkage::Relocatable)
+    let says_so = matches!(image.kind, CodeKind::Ptx | CodeKind::Sass) && image.linkage == Linkage::Relocatable;
+    image.kind == CodeKind::LtoIr || says_so
 }
 
 /// File offsets that wrappers point at, sorted; `None` where pointers are only made by the linker.

@@ -7,50 +7,60 @@
 //! ```
 //! use fatscan::{Options, scan_bytes};
 //! let ptx = b".version 8.5\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n";
-//! let (member, diagnostics) = scan_bytes("k.ptx", ptx, &Options::default());
-//! let image = &member.unwrap().modules[0].images[0];
+//! let report = scan_bytes("k.ptx", ptx, &Options::new());
+//! let image = &report.artefacts[0].members[0].modules[0].images[0];
 //! assert_eq!(image.arch_name().unwrap(), "compute_90a");
-//! assert!(diagnostics.is_empty());
+//! assert!(report.diagnostics.is_empty());
 //! ```
 
 /// A module whose images all unpack to at most this many bytes may be a stub: without any kernel.
 pub const STUB_BYTES: u64 = 16 * 1024;
 
 mod advice;
+mod archive;
 pub mod check;
 mod coverage;
 mod diagnostic;
 pub mod diff;
 pub mod extract;
 mod finder;
-mod input;
 mod inspect;
 pub mod json;
 mod judge;
 mod kernels;
 mod label;
+mod locator;
 mod matrix;
-mod member;
 mod model;
+mod object;
+mod open;
 mod options;
 mod parallel;
+mod pattern;
 mod progress;
+mod run;
+mod scan;
 mod sizes;
 
 pub use advice::{Fix, FixKind, advise, package, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};
 pub use cubin::demangle;
 pub use diagnostic::{Code, Diagnostic, Level};
-pub use input::scan_paths;
+pub use fatscan_containers::{FileSource, Limits, Mapping, Source as Bytes, open_file};
 pub use judge::{
     Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Load, MemberJudgement,
-    MemberVerdict, NotCounted, Policy, classify, judge,
+    MemberVerdict, NotCounted, Policy, TooShallow, classify, judge,
 };
-pub use kernels::{Kernel, KernelDepth, KernelResources, Names, demangle_each, has_unread_kernels};
+pub use kernels::{demangle_each, has_unread_kernels};
+pub use locator::{Locator, LocatorView, Place, Step, StepView};
 pub use matrix::{Cell, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
-pub use member::{scan_bytes, scan_stream};
-pub use model::{Artefact, ArtefactKind, CodeKind, Image, Linkage, Member, Module, Place, Report, Source};
-pub use options::{Limits, Options};
+pub use model::{
+    Artefact, ArtefactKind, CodeKind, Depth, Image, Kernel, KernelResources, Linkage, Member, Module, Object, Report,
+    Source, Unread, Why,
+};
+pub use options::{KernelDepth, Options};
 pub use parallel::with_threads;
+pub use pattern::{Pattern, PatternError};
 pub use progress::Progress;
+pub use scan::{Input, Scanner, Sink, scan_bytes, scan_paths, scan_source};
 pub use sizes::{CodeSizes, KernelSize, Size, artefact_sizes, kernel_sizes, member_sizes};

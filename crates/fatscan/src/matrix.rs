@@ -8,8 +8,7 @@ use foldhash::HashMap;
 use gpu_arch::rules::{Device, Environment};
 
 use crate::judge::picked;
-use crate::kernels::{Kernel, KernelResources};
-use crate::model::{CodeKind, Image, Linkage, Member};
+use crate::model::{CodeKind, Image, Kernel, KernelResources, Linkage, Member};
 
 /// The columns and rows of a member's kernels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

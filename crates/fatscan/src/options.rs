@@ -1,58 +1,94 @@
-use crate::kernels::{KernelDepth, Names};
-use crate::progress::Progress;
+use fatscan_containers::{Limits, Mapping};
 
-/// How to scan.
-#[derive(Clone, Debug, Default)]
+/// How to scan. Plain data: what a scan remembers is its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
-    /// Decode every payload and compare it with its entry header.
+    /// Decode every payload and compare it with its entry header; compare files with the hashes in `RECORD`.
     pub verify: bool,
     /// Look into small payloads for entry functions: [`crate::judge`] needs to know which modules are stubs.
     pub entry_functions: bool,
+    /// Compare native files of a wheel with the hashes in its `RECORD`.
+    pub hashes: bool,
     /// How much of the kernels is read.
     pub kernels: KernelDepth,
-    /// The names of kernels read so far.
-    pub names: Names,
     /// What is read at most.
     pub limits: Limits,
-    /// Where the scan notes how far it is.
-    pub progress: Progress,
+    /// Whether files are mapped.
+    pub mapping: Mapping,
+    /// Follow links that lead out of a directory that was given.
+    pub follow_links: bool,
+    /// Threads; 0 is one for each core.
+    pub threads: usize,
 }
 
-/// What a scan reads at most. Every size in a file is a claim; reaching a limit is a diagnostic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Members of one archive.
-    pub members: usize,
-    /// Unpacked bytes of one member of an archive.
-    pub member_bytes: u64,
-    /// Images of one member, fatbin entries above all.
-    pub images: usize,
-    /// Bytes of identifiers and options that are kept of one member.
-    pub text_bytes: usize,
-    /// Bytes of one entry header; 32,608 have been seen.
-    pub entry_header: usize,
-    /// Bytes of a bare cubin that is read whole; of a larger one only the number is read.
-    pub cubin_bytes: u64,
-    /// Unpacked bytes of one payload that is decoded.
-    pub payload_bytes: u64,
-    /// How often a member is read again after a damaged fatbin.
-    pub rereads: u32,
-    /// Diagnostics of one member; the rest is counted.
-    pub diagnostics: usize,
+/// How much of the kernels is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KernelDepth {
+    /// Nothing: payloads are skipped.
+    #[default]
+    None,
+    /// Names and code sizes: the first part of a cubin tells them.
+    Names,
+    /// Registers, memory and launch bounds too: payloads are unpacked whole.
+    Resources,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            members: 1_000_000,
-            member_bytes: 64 << 30,
-            images: 1 << 20,
-            text_bytes: 16 << 20,
-            entry_header: 1 << 20,
-            cubin_bytes: 16 << 20,
-            payload_bytes: 256 << 20,
-            rereads: 8,
-            diagnostics: 100,
-        }
+/// Bytes that are held at most where payloads are unpacked.
+const DEEP: u64 = 256 << 20;
+
+impl Options {
+    /// The defaults: entry headers, no payloads.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What a judgement wants to know: small payloads are looked into for entry functions.
+    #[must_use]
+    pub fn for_judging() -> Self {
+        Self { entry_functions: true, ..Self::default() }
+    }
+
+    /// What a gate wants to know: as for a judgement, and whether native files have the hashes that their wheel states.
+    #[must_use]
+    pub fn for_checking() -> Self {
+        Self { hashes: true, ..Self::for_judging() }
+    }
+
+    /// Every payload decoded and compared, every hash too. 256 MB are held at most.
+    #[must_use]
+    pub fn verifying() -> Self {
+        Self { verify: true, entry_functions: true, hashes: true, ..Self::default().unpacking() }
+    }
+
+    /// Kernels are read. 256 MB are held at most.
+    #[must_use]
+    pub fn with_kernels(self, kernels: KernelDepth) -> Self {
+        Self { kernels, ..self.unpacking() }
+    }
+
+    /// As many threads.
+    #[must_use]
+    pub const fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Other limits.
+    #[must_use]
+    pub const fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Files mapped or not.
+    #[must_use]
+    pub const fn with_mapping(self, mapping: Mapping) -> Self {
+        Self { mapping, ..self }
+    }
+
+    /// Room for payloads.
+    fn unpacking(mut self) -> Self {
+        self.limits.live_bytes = self.limits.live_bytes.max(DEEP);
+        self
     }
 }

@@ -1,8 +1,11 @@
 //! The one place where work is spread over threads.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::ops::ControlFlow;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, mpsc};
 
+use rayon::ThreadPool;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 /// `work` over all items, the heaviest first, by as many threads as the pool has. Results are in the order of the
@@ -33,6 +36,59 @@ pub(crate) fn each<T: Sync, R: Send, Tools>(
     let mut results = results.into_inner().unwrap_or_default();
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// As [`each`], but the results are handed to `deliver` one by one, in the order of the items and on the calling thread,
+/// while the work goes on. `Break` ends it: what was delivered is what stands before.
+///
+/// Items that are a large part of the whole are begun first, the others in their order, so that little waits.
+pub(crate) fn ordered<T: Sync, R: Send>(
+    pool: &ThreadPool,
+    items: &[T],
+    weight: impl Fn(&T) -> u64,
+    work: impl Fn(&T) -> R + Sync,
+    mut deliver: impl FnMut(usize, R) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let threads = pool.current_num_threads().min(items.len());
+    let total = items.iter().map(&weight).fold(0, u64::saturating_add);
+    let parts = u64::try_from(threads.saturating_mul(8)).unwrap_or(u64::MAX);
+    let large = total.checked_div(parts).unwrap_or(u64::MAX);
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|index| {
+        let own = items.get(*index).map_or(0, &weight);
+        core::cmp::Reverse(if own > large { own } else { 0 })
+    });
+    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (sender, receiver) = mpsc::channel();
+    pool.in_place_scope(|scope| {
+        for _ in 0..threads {
+            let (sender, order, next, stopped, work) = (sender.clone(), &order, &next, &stopped, &work);
+            scope.spawn(move |_| {
+                while !stopped.load(Ordering::Relaxed) {
+                    let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() else { return };
+                    let Some(item) = items.get(index) else { return };
+                    // nobody listens any more once it was stopped
+                    if sender.send((index, work(item))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut waiting = BTreeMap::new();
+        let mut place = 0usize;
+        for (index, result) in receiver {
+            waiting.insert(index, result);
+            while let Some(result) = waiting.remove(&place) {
+                if deliver(place, result).is_break() {
+                    stopped.store(true, Ordering::Relaxed);
+                    return ControlFlow::Break(());
+                }
+                place = place.saturating_add(1);
+            }
+        }
+        ControlFlow::Continue(())
+    })
 }
 
 /// Bytes that one thread searches before all of them agree on where the first match is.
@@ -71,9 +127,11 @@ const MOST_THREADS: usize = 256;
 /// # Errors
 /// A message if the system gives no threads.
 pub fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> Result<R, String> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads.min(MOST_THREADS))
-        .build()
-        .map_err(|error| error.to_string())?;
-    Ok(pool.install(work))
+    Ok(pool(threads)?.install(work))
+}
+
+/// A pool of `threads` threads, 256 at most, 0 for as many as there are cores.
+pub(crate) fn pool(threads: usize) -> Result<ThreadPool, String> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(threads.min(MOST_THREADS));
+    builder.build().map_err(|error| error.to_string())
 }

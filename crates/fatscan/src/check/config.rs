@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Date, Glob, Ignore, Rule, Severity};
+use super::{Date, Ignore, Rule, Severity};
+use crate::pattern::Pattern;
 
 /// A configuration file: fleets of GPUs, levels by file, ignores.
 ///
@@ -61,7 +62,7 @@ pub struct Config {
     /// Levels of rules.
     pub levels: BTreeMap<Rule, Severity>,
     /// Levels of rules by file.
-    pub by_file: Vec<(Glob, BTreeMap<Rule, Severity>)>,
+    pub by_file: Vec<(Pattern, BTreeMap<Rule, Severity>)>,
     /// What is accepted.
     pub ignores: Vec<Ignore>,
 }
@@ -139,7 +140,7 @@ struct RawGroup {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawFiles {
-    glob: String,
+    glob: Spanned<String>,
     levels: RawLevels,
 }
 
@@ -147,8 +148,8 @@ struct RawFiles {
 #[serde(deny_unknown_fields)]
 struct RawIgnore {
     rule: Spanned<String>,
-    member: Option<String>,
-    artefact: Option<String>,
+    member: Option<Spanned<String>>,
+    artefact: Option<Spanned<String>>,
     device: Option<String>,
     reason: Spanned<String>,
     expires: Spanned<String>,
@@ -166,6 +167,9 @@ impl Config {
             text: format!("{} {error}", position(text, span.start)),
         };
         let levels = |raw: RawLevels| levels(raw, &at);
+        let pattern = |glob: &Spanned<String>| {
+            Pattern::new(glob.get_ref()).map_err(|error| at(glob.span(), error.to_string()))
+        };
         let mut ignores = Vec::new();
         for ignore in raw.ignore {
             let rule = ignore.rule.get_ref().parse().map_err(|error| at(ignore.rule.span(), error))?;
@@ -175,8 +179,8 @@ impl Config {
             }
             ignores.push(Ignore {
                 rule,
-                member: ignore.member.as_deref().map(Glob::new),
-                artefact: ignore.artefact.as_deref().map(Glob::new),
+                member: ignore.member.as_ref().map(pattern).transpose()?,
+                artefact: ignore.artefact.as_ref().map(pattern).transpose()?,
                 device: ignore.device,
                 capability: None,
                 reason: ignore.reason.into_inner(),
@@ -216,7 +220,7 @@ impl Config {
             by_file: raw
                 .files
                 .into_iter()
-                .map(|files| Ok((Glob::new(&files.glob), levels(files.levels)?)))
+                .map(|files| Ok((pattern(&files.glob)?, levels(files.levels)?)))
                 .collect::<Result<_, ConfigError>>()?,
             ignores,
         })

@@ -29,7 +29,7 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
         found.extend(choices.into_iter().min_by_key(count).unwrap_or_default());
     }
     let anything = found.iter().any(|(index, _)| at.artefact.members.get(*index).is_some_and(has_code));
-    if !anything {
+    if !anything && !(at.has_unread && at.artefact.members.is_empty()) {
         let message = "there is no device code that could hold what was declared".to_owned();
         at.add(None, Words { rule: Rule::NoDeviceCode, device: None, subject: None, message, hint: None });
     }
@@ -65,7 +65,8 @@ fn target(image: &Image, relocatable: bool) -> Option<Target> {
     if image.linkage == Linkage::Relocatable && !relocatable && image.kind != CodeKind::LtoIr {
         return None;
     }
-    let arch = image.arch?;
+    // what does not begin as code is none, whatever its label says
+    let arch = image.arch.filter(|_| image.begins != Some(false))?;
     match image.kind {
         CodeKind::Sass => Some(Target::Sass(arch)),
         CodeKind::Ptx => Some(Target::Ptx(arch, None)),

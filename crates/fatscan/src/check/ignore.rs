@@ -1,4 +1,6 @@
-use super::{Date, Demands, Finding, Glob, Rule, Severity};
+use super::{Date, Demands, Finding, Rule, Severity};
+use crate::locator::Locator;
+use crate::pattern::Pattern;
 
 /// Findings that are known and accepted, until a day.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -6,9 +8,9 @@ pub struct Ignore {
     /// The rule.
     pub rule: Rule,
     /// Files; all where none is given.
-    pub member: Option<Glob>,
+    pub member: Option<Pattern>,
     /// Artefacts; all where none is given.
-    pub artefact: Option<Glob>,
+    pub artefact: Option<Pattern>,
     /// The device, by name or capability as typed; all where none is given.
     pub device: Option<String>,
     /// The capability of that device: devices of one capability run the same code.
@@ -20,18 +22,18 @@ pub struct Ignore {
 }
 
 impl Ignore {
-    fn matches(&self, finding: &Finding, artefact: &str, member: &str) -> bool {
+    fn matches(&self, finding: &Finding, artefact: &str) -> bool {
         self.rule == finding.rule
-            && self.member.as_ref().is_none_or(|glob| glob.matches(member))
+            && self.member.as_ref().is_none_or(|glob| glob.matches(&finding.member))
             && self.artefact.as_ref().is_none_or(|glob| glob.matches(artefact))
             && (self.device.is_none() || (self.capability.is_some() && self.capability == finding.capability))
     }
 }
 
 /// The reason of the ignore that covers a finding, if one does today.
-pub(super) fn reason(finding: &Finding, artefact: &str, member: &str, demands: &Demands) -> Option<String> {
+pub(super) fn reason(finding: &Finding, artefact: &str, demands: &Demands) -> Option<String> {
     let valid = demands.ignores.iter().filter(|ignore| ignore.expires >= demands.today);
-    valid.into_iter().find(|ignore| ignore.matches(finding, artefact, member)).map(|ignore| ignore.reason.clone())
+    valid.into_iter().find(|ignore| ignore.matches(finding, artefact)).map(|ignore| ignore.reason.clone())
 }
 
 /// Ignores that have reached their end are findings of their own: whoever set the day wanted to be asked.
@@ -41,10 +43,12 @@ pub(super) fn expired(demands: &Demands) -> Vec<Finding> {
     ended
         .map(|ignore| Finding {
             artefact: None,
-            place: String::new(),
+            at: Locator::default(),
+            member: String::new(),
+            code: None,
             rule: Rule::ExpiredIgnore,
             severity,
-            device: ignore.device.clone(),
+            device: None,
             capability: ignore.capability,
             subject: None,
             message: format!("the ignore of `{}` ended on {}: {}", ignore.rule, ignore.expires, ignore.reason),

@@ -7,7 +7,6 @@ mod baseline;
 mod config;
 mod contains;
 mod date;
-mod glob;
 mod ignore;
 mod must_run;
 mod plain;
@@ -20,13 +19,15 @@ use gpu_arch::Target;
 pub use baseline::{Baseline, BaselineError};
 pub use config::{Config, ConfigError, Fleet};
 pub use date::Date;
-pub use glob::Glob;
 pub use ignore::Ignore;
-pub use plain::select;
+pub use plain::{Selection, select};
 pub use rule::{Rule, Severity};
 
+use crate::diagnostic::Code;
 use crate::judge::Judgement;
+use crate::locator::Locator;
 use crate::model::{Member, Report};
+use crate::pattern::Pattern;
 
 /// What is demanded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub struct Demands {
     /// What rules weigh, where it differs from [`Rule::severity`].
     pub levels: BTreeMap<Rule, Severity>,
     /// The same for files whose path matches, the last match counts.
-    pub by_file: Vec<(Glob, BTreeMap<Rule, Severity>)>,
+    pub by_file: Vec<(Pattern, BTreeMap<Rule, Severity>)>,
     /// Findings that are known and accepted.
     pub ignores: Vec<Ignore>,
     /// Findings of an earlier run, which do not count again.
@@ -73,15 +74,19 @@ pub struct Group {
 pub struct Finding {
     /// Index of the artefact in the report; `None` for a path that gave none.
     pub artefact: Option<usize>,
-    /// Artefact and member.
-    pub place: String,
+    /// Where.
+    pub at: Locator,
+    /// Path of the file in the artefact; empty where it is about the artefact.
+    pub member: String,
     /// The rule.
     pub rule: Rule,
+    /// Of damage: the code of the diagnostic.
+    pub code: Option<Code>,
     /// What it weighs here.
     pub severity: Severity,
-    /// The device, by its name or capability, where it is about one.
-    pub device: Option<String>,
-    /// Its capability.
+    /// The device, where it is about one.
+    pub device: Option<OnDevice>,
+    /// The capability that an ignore is about, or the device's.
     pub capability: Option<gpu_arch::Capability>,
     /// What else it is about: the code that is missing or not declared.
     pub subject: Option<String>,
@@ -91,6 +96,32 @@ pub struct Finding {
     pub hint: Option<String>,
     /// Why it does not count: the reason of an ignore, or the baseline.
     pub ignored_by: Option<String>,
+}
+
+/// The device that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OnDevice {
+    /// What reports call it.
+    pub id: String,
+    /// Its fleet or group.
+    pub fleet: Option<String>,
+    /// The driver that it was judged with: version or CUDA version.
+    pub driver: Option<String>,
+    /// Its capability.
+    pub capability: gpu_arch::Capability,
+}
+
+impl OnDevice {
+    fn new(judgement: &Judgement, index: usize) -> Option<Self> {
+        let device = judgement.devices.get(index)?;
+        let version = device.driver.version.map(|version| version.to_string());
+        Some(Self {
+            id: judgement.ids().get(index)?.clone(),
+            fleet: judgement.fleet(index).map(ToOwned::to_owned),
+            driver: version.or_else(|| device.driver.cuda.map(|cuda| format!("CUDA {cuda}"))),
+            capability: device.capability,
+        })
+    }
 }
 
 impl Finding {
@@ -153,8 +184,10 @@ pub struct Summary {
 pub fn check(report: &Report, judgement: &Judgement, demands: &Demands) -> Outcome {
     let mut sink = Sink { demands, findings: Vec::new() };
     plain::diagnostics(report, &mut sink);
+    plain::unread(report, &mut sink);
     for (index, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
-        let mut at = At { sink: &mut sink, index, artefact };
+        let has_unread = report.unread.iter().any(|unread| report.artefact_of(&unread.at) == Some(index));
+        let mut at = At { sink: &mut sink, index, artefact, has_unread };
         plain::size(&mut at);
         plain::host(&mut at);
         must_run::check(&mut at, judged, judgement);
@@ -178,50 +211,63 @@ struct At<'a, 'b> {
     sink: &'a mut Sink<'b>,
     index: usize,
     artefact: &'a crate::model::Artefact,
+    /// What is not there may be in what was not read.
+    has_unread: bool,
 }
 
 /// What a finding says.
 struct Words {
     rule: Rule,
-    device: Option<(String, gpu_arch::Capability)>,
+    device: Option<OnDevice>,
     subject: Option<String>,
     message: String,
     hint: Option<String>,
 }
 
+/// What a finding is about.
+struct Subject<'a> {
+    artefact: Option<usize>,
+    /// Its path, for ignores.
+    path: &'a str,
+    at: Locator,
+    member: String,
+    code: Option<Code>,
+}
+
 impl At<'_, '_> {
     fn add(&mut self, member: Option<&Member>, words: Words) {
-        let own = member.map(|member| member.path.as_str()).unwrap_or_default();
-        // a single file has its own name as its only member
-        let is_whole = self.artefact.kind == crate::model::ArtefactKind::File;
-        let shown = if is_whole { "" } else { own };
-        let place = crate::model::Place { path: [&self.artefact.path, shown, ""], ..Default::default() };
-        self.sink.add(Some((self.index, &self.artefact.path)), place.to_string(), own, words);
+        let subject = Subject {
+            artefact: Some(self.index),
+            path: &self.artefact.path,
+            at: member.map_or(&self.artefact.at, |member| &member.at).clone(),
+            member: member.map(|member| member.path.clone()).unwrap_or_default(),
+            code: None,
+        };
+        self.sink.add(subject, words);
     }
 }
 
 impl Sink<'_> {
-    fn add(&mut self, artefact: Option<(usize, &str)>, place: String, member: &str, words: Words) {
+    fn add(&mut self, about: Subject<'_>, words: Words) {
         let Words { rule, device, subject, message, hint } = words;
         let by_file = self.demands.by_file.iter().rev();
-        let own = by_file.filter(|(glob, _)| glob.matches(member)).find_map(|(_, levels)| levels.get(&rule));
+        let own = by_file.filter(|(glob, _)| glob.matches(&about.member)).find_map(|(_, levels)| levels.get(&rule));
         let severity = own.or_else(|| self.demands.levels.get(&rule)).copied().unwrap_or_else(|| rule.severity());
-        let (device, capability) = device.map_or((None, None), |(name, capability)| (Some(name), Some(capability)));
-        let index = artefact.map(|(index, _)| index);
         let mut finding = Finding {
-            artefact: index,
-            place,
+            artefact: about.artefact,
+            at: about.at,
+            member: about.member,
             rule,
+            code: about.code,
             severity,
+            capability: device.as_ref().map(|device| device.capability),
             device,
-            capability,
             subject,
             message,
             hint,
             ignored_by: None,
         };
-        let path = artefact.map(|(_, path)| path).unwrap_or_default();
-        finding.ignored_by = ignore::reason(&finding, path, member, self.demands)
+        finding.ignored_by = ignore::reason(&finding, about.path, self.demands)
             .or_else(|| self.demands.baseline.contains(&finding).then(|| "baseline".to_owned()));
         self.findings.push(finding);
     }

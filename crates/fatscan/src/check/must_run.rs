@@ -2,7 +2,7 @@
 
 use gpu_arch::rules::{Device, Verdict};
 
-use super::{At, Demands, Rule, Words};
+use super::{At, Demands, OnDevice, Rule, Words};
 use crate::judge::{ArtefactJudgement, Judgement, MemberVerdict};
 
 pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: &Judgement) {
@@ -14,17 +14,17 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: 
         return;
     }
     no_code(at, judged);
-    for (index, device) in judgement.devices.iter().enumerate() {
+    for index in 0..judgement.devices.len() {
         if demands.any_of.iter().any(|group| group.devices.contains(&index)) {
             continue;
         }
-        for (member, words) in unmet(judged, index, device, demands) {
+        for (member, words) in unmet(judged, index, judgement, demands) {
             at.add(at.artefact.members.get(member), words);
         }
     }
     for group in &demands.any_of {
-        let each = group.devices.iter().filter_map(|index| Some((*index, judgement.devices.get(*index)?)));
-        let all: Vec<Vec<(usize, Words)>> = each.map(|(index, device)| unmet(judged, index, device, demands)).collect();
+        let all: Vec<Vec<(usize, Words)>> =
+            group.devices.iter().map(|index| unmet(judged, *index, judgement, demands)).collect();
         if all.is_empty() || all.iter().any(Vec::is_empty) {
             continue;
         }
@@ -41,6 +41,9 @@ fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
         let counted = member.verdicts.first().map(|verdict| verdict.verdict != Verdict::NoDeviceCode);
         !counted.unwrap_or(member.decides)
     });
+    if at.artefact.members.is_empty() && at.has_unread {
+        return;
+    }
     if at.artefact.members.is_empty() || (nothing && !judged.verdicts.is_empty()) {
         let reason = judged.verdicts.first().and_then(|whole| whole.verdict.reasons.first());
         let message = reason.map_or_else(|| "there is no device code".to_owned(), |reason| reason.text.clone());
@@ -60,7 +63,13 @@ fn is_passed_over(judged: &ArtefactJudgement, member: usize, device: usize) -> b
 }
 
 /// What is not met on one device, with the index of the member.
-fn unmet(judged: &ArtefactJudgement, index: usize, device: &Device, demands: &Demands) -> Vec<(usize, Words)> {
+fn unmet(
+    judged: &ArtefactJudgement,
+    index: usize,
+    judgement: &Judgement,
+    demands: &Demands,
+) -> Vec<(usize, Words)> {
+    let Some((device, on)) = judgement.devices.get(index).zip(OnDevice::new(judgement, index)) else { return Vec::new() };
     let anyone_decides = judged.members.iter().any(|member| member.decides);
     let mut found = Vec::new();
     for (member, own) in judged.members.iter().enumerate() {
@@ -70,7 +79,7 @@ fn unmet(judged: &ArtefactJudgement, index: usize, device: &Device, demands: &De
             continue;
         }
         if let Some(rule) = rule(verdict.verdict).filter(|rule| !accepted(verdict, *rule, demands)) {
-            found.push((member, words(rule, verdict, device)));
+            found.push((member, words(rule, verdict, device, on.clone())));
         }
     }
     found
@@ -134,9 +143,12 @@ fn name(device: &Device) -> String {
     device.name.clone().unwrap_or_else(|| device.capability.to_string())
 }
 
-fn words(rule: Rule, verdict: &MemberVerdict, device: &Device) -> Words {
+fn words(rule: Rule, verdict: &MemberVerdict, device: &Device, on: OnDevice) -> Words {
     let reason = verdict.reasons.first().map(|reason| format!(": {}", reason.text)).unwrap_or_default();
-    let name = name(device);
+    let name = match &on.fleet {
+        Some(fleet) => format!("{} of fleet `{fleet}`", name(device)),
+        None => name(device),
+    };
     let (message, hint) = match rule {
         Rule::Jit => (format!("runs on {name} only by compiling PTX"), Some("--allow-jit lets it pass")),
         Rule::Partial => (
@@ -147,5 +159,5 @@ fn words(rule: Rule, verdict: &MemberVerdict, device: &Device) -> Words {
         Rule::DriverTooOld => (format!("does not load on {name} with this driver{reason}"), None),
         _ => (format!("does not run on {name}{reason}"), None),
     };
-    Words { rule, device: Some((name, device.capability)), subject: None, message, hint: hint.map(ToOwned::to_owned) }
+    Words { rule, device: Some(on), subject: None, message, hint: hint.map(ToOwned::to_owned) }
 }

@@ -64,6 +64,7 @@ macro_rules! rules {
 rules! {
     Unreadable "unreadable" Deny "a path cannot be read";
     Damage "damage" Deny "a file is damaged or exceeds a limit, so that code may be missing from the list";
+    Unread "unread" Deny "an archive or compressed file that may hold device code was not read";
     HostMismatch "host-mismatch" Deny "a file is for another host architecture than demanded";
     NotCovered "not-covered" Deny "a file holds no code that a device can run";
     DriverTooOld "driver-too-old" Deny "a file holds code for a device that its driver is too old for";

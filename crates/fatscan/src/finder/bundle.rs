@@ -4,11 +4,14 @@ use fatscan_containers::ByteStream;
 
 use super::Finder;
 use crate::model::{CodeKind, Image, Module, Source};
+use crate::run::lossy;
 
 /// Bytes of a bundle's table that are looked at.
 const TABLE: usize = 64 * 1024;
+/// Bytes of an id.
+const ID: usize = 256;
 
-impl<S: ByteStream> Finder<'_, S> {
+impl<S: ByteStream> Finder<'_, '_, S> {
     /// Clang's offload bundle: magic (24 bytes), `u64` count, then per entry `u64` offset, `u64` size, `u64` length of
     /// the id, and the id (`hipv4-amdgcn-amd-amdhsa--gfx942`). From LLVM's `OffloadBundler.cpp`. Code of NVIDIA in such
     /// a bundle is found by its own magic, so the search goes on inside.
@@ -26,7 +29,8 @@ impl<S: ByteStream> Finder<'_, S> {
                 break;
             };
             let Some(id) = start.checked_add(length).and_then(|end| window.get(start..end)) else { break };
-            let Ok(id) = core::str::from_utf8(id) else { return };
+            // an id is `hipv4-amdgcn-amd-amdhsa--gfx942:sramecc+`; the rest of a longer one is left out
+            let id = lossy(id.get(..ID).unwrap_or(id));
             if let Some(target) = id.split_once("--").map(|(_, target)| target).filter(|t| t.starts_with("gfx")) {
                 images.push(other(self.stream.position(), size, Some(target)));
             }

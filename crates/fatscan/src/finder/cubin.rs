@@ -4,10 +4,9 @@ use gpu_arch::{Arch, Suffix};
 
 use super::Finder;
 use crate::diagnostic::Code;
-use crate::kernels::Kernel;
-use crate::model::{CodeKind, Image, Linkage, Module, Source};
+use crate::model::{CodeKind, Image, Kernel, Linkage, Module, Source};
 
-impl<S: ByteStream> Finder<'_, S> {
+impl<S: ByteStream> Finder<'_, '_, S> {
     /// A cubin that lies bare in the file. Its first 64 bytes tell how long it is.
     pub(super) fn cubin(&mut self) {
         self.stream.fill(HEAD_SIZE);
@@ -16,33 +15,53 @@ impl<S: ByteStream> Finder<'_, S> {
         }
         let offset = self.stream.position();
         let Ok(head) = Head::parse(self.stream.window()) else {
-            self.issue(Code::CubinDamaged, Some(offset), "cut inside its file header".to_owned());
+            self.no_cubin(offset, "cut inside its file header".to_owned());
             return;
         };
-        let head = Head { extent: self.extent(&head), ..head };
-        let whole =
-            if head.extent <= self.options.limits.cubin_bytes { usize::try_from(head.extent).ok() } else { None };
-        let (arch, has_kernels, toolkit, kernels) = if let Some(whole) = whole {
-            if !self.stream.fill(whole) {
-                self.cut(offset, &head);
-                return;
+        let limit = self.run.limits().cubin_bytes;
+        if head.extent > limit {
+            self.large_cubin(offset, &head);
+            return;
+        }
+        let run = self.run;
+        let is_small = self.stream.as_slice().is_some() || head.extent <= run.memory.own();
+        let mut grant = run.memory.grant(if is_small { head.extent.min(run.memory.own()) } else { limit });
+        let mut extent = self.extent(&head);
+        if let Some(more) = extent {
+            if is_small && more > run.memory.own() && self.stream.as_slice().is_none() {
+                // asked for anew, not beside what is granted
+                drop(grant.take());
+                grant = run.memory.grant(limit);
             }
+            if !self.is_alone(&head, more) {
+                extent = None;
+            }
+        }
+        if grant.is_none() {
+            self.issue(Code::LimitMemory, Some(offset), format!("{} bytes", head.extent));
+            return;
+        }
+        let head = Head { extent: extent.unwrap_or(head.extent), ..head };
+        let whole = usize::try_from(head.extent).unwrap_or(usize::MAX);
+        if !self.stream.fill(whole) {
+            self.cut(offset, &head);
+            return;
+        }
+        let (arch, has_kernels, toolkit, kernels) =
             match Cubin::parse(self.stream.window().get(..whole).unwrap_or_default()) {
                 Ok(cubin) => (cubin.arch, cubin.has_kernels, cubin.toolkit, self.bare_kernels(whole)),
-                Err(error) => {
+                Err(error) if self.is_table(whole) || !self.is_host() => {
                     self.issue(Code::CubinDamaged, Some(offset), error.to_string());
                     (Arch::new(head.number, Suffix::None), None, None, None)
                 }
-            }
-        } else {
-            self.issue(Code::CubinLarge, Some(offset), format!("{} bytes", head.extent));
-            (Arch::new(head.number, Suffix::None), None, None, None)
-        };
-        if self.stream.skip(head.extent) < head.extent {
-            self.cut(offset, &head);
-            self.stream.rewind(offset.saturating_add(1));
-            return;
-        }
+                Err(_) => {
+                    self.no_cubin(offset, "no section table where it states one".to_owned());
+                    return;
+                }
+            };
+        self.stream.skip(head.extent);
+        self.stream.trim();
+        drop(grant);
         let image = Image {
             arch: Some(arch),
             cubin_abi: Some(abi(head.abi)),
@@ -50,27 +69,59 @@ impl<S: ByteStream> Finder<'_, S> {
             has_kernels,
             toolkit,
             kernels,
+            begins: Some(true),
             ..Image::bare(CodeKind::Sass, offset, head.extent)
         };
         self.module(Module::new(Source::Cubin, offset, vec![image]));
     }
 
-    /// How long the cubin is. Where its section table comes first, that tells more than its head; a claim that goes beyond
-    /// the file or over another cubin does not count.
-    fn extent(&mut self, head: &Head) -> u64 {
-        let limit = self.options.limits.cubin_bytes;
-        let Some(table) = usize::try_from(head.extent).ok().filter(|_| head.extent <= limit) else {
-            return head.extent;
+    /// One that is too large to be read whole: its suffix is not known.
+    fn large_cubin(&mut self, offset: u64, head: &Head) {
+        if self.stream.skip(head.extent) < head.extent {
+            self.cut(offset, head);
+            self.stream.rewind(offset.saturating_add(1));
+            return;
+        }
+        self.issue(Code::CubinLarge, Some(offset), format!("{} bytes", head.extent));
+        let image = Image {
+            arch: Some(Arch::new(head.number, Suffix::None)),
+            cubin_abi: Some(abi(head.abi)),
+            linkage: linkage(head.file_type),
+            ..Image::bare(CodeKind::Sass, offset, head.extent)
         };
+        self.module(Module::new(Source::Cubin, offset, vec![image]));
+    }
+
+    /// How long the cubin is where its section table comes first, which tells more than its head.
+    fn extent(&mut self, head: &Head) -> Option<u64> {
+        let table = usize::try_from(head.extent).ok()?;
         self.stream.fill(table);
         let extent = head.extent_in(self.stream.window());
-        let Some(whole) = usize::try_from(extent).ok().filter(|_| extent <= limit) else { return head.extent };
-        if whole == table || !self.stream.fill(whole) {
-            return head.extent;
+        (extent > head.extent && extent <= self.run.limits().cubin_bytes).then_some(extent)
+    }
+
+    /// Whether a cubin of that extent lies within the file, and no other one in it: a claim that goes beyond does not count.
+    fn is_alone(&mut self, head: &Head, extent: u64) -> bool {
+        let (Ok(table), Ok(whole)) = (usize::try_from(head.extent), usize::try_from(extent)) else { return false };
+        if !self.stream.fill(whole) {
+            return false;
         }
         let more = self.stream.window().get(table..whole).unwrap_or_default();
-        let other = memchr::memmem::find_iter(more, b"\x7fELF").any(|at| more.get(at..).is_some_and(Head::matches));
-        if other { head.extent } else { extent }
+        !memchr::memmem::find_iter(more, b"\x7fELF").any(|at| more.get(at..).is_some_and(Head::matches))
+    }
+
+    /// Whether a section table begins where the cubin at hand states it: its first row is always zeros.
+    fn is_table(&self, whole: usize) -> bool {
+        let bytes = self.stream.window().get(..whole).unwrap_or_default();
+        let row = || {
+            let offset = if bytes.get(4) == Some(&2) {
+                u64::from_le_bytes(*bytes.get(40..)?.first_chunk()?)
+            } else {
+                u64::from(u32::from_le_bytes(*bytes.get(32..)?.first_chunk()?))
+            };
+            bytes.get(usize::try_from(offset).ok()?..)?.first_chunk::<40>()
+        };
+        row().is_some_and(|row| row.iter().all(|byte| *byte == 0))
     }
 
     /// The kernels of the bare cubin that the window starts with, where they are asked for.
@@ -80,7 +131,13 @@ impl<S: ByteStream> Finder<'_, S> {
     }
 
     fn cut(&mut self, offset: u64, head: &Head) {
-        self.issue(Code::CubinDamaged, Some(offset), format!("sm_{}: it states {} bytes", head.number, head.extent));
+        self.no_cubin(offset, format!("sm_{}: it states {} bytes", head.number, head.extent));
+    }
+
+    /// The start of a cubin without the rest: damage where a cubin must be, else data that look like one.
+    fn no_cubin(&mut self, offset: u64, detail: String) {
+        let code = if self.is_host() { Code::LooksLikeCubin } else { Code::CubinDamaged };
+        self.issue(code, Some(offset), detail);
     }
 }
 

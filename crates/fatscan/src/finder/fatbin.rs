@@ -1,5 +1,3 @@
-use std::collections::HashSet;
-
 use fatbin::{ENTRY_HEADER_SIZE, Entry, EntryHeader, ErrorKind, FATBIN_HEADER_SIZE, FatbinHeader, Kind};
 use fatscan_containers::{ByteStream, Format};
 use gpu_arch::{Arch, Suffix};
@@ -7,8 +5,8 @@ use gpu_arch::{Arch, Suffix};
 use super::{Finder, Issue};
 use crate::diagnostic::Code;
 use crate::inspect;
-use crate::kernels::KernelDepth;
 use crate::model::{CodeKind, Image, Linkage, Module, Source};
+use crate::options::KernelDepth;
 
 /// Uncompressed cubins up to this size are compared with their entry header on the way.
 const COMPARE: u64 = 256 * 1024;
@@ -22,7 +20,7 @@ struct Step {
     issues: Vec<Issue>,
 }
 
-impl<S: ByteStream> Finder<'_, S> {
+impl<S: ByteStream> Finder<'_, '_, S> {
     /// A fatbin, if it is one: headers are read, payloads skipped. Where the chain breaks, its good entries stay and
     /// the search goes on behind the fatbin's header, so that a wrong size hides nothing.
     pub(super) fn fatbin(&mut self) {
@@ -35,7 +33,7 @@ impl<S: ByteStream> Finder<'_, S> {
                 // anywhere else the same bytes are program code or data
                 let version = self.stream.window().get(4..8);
                 let cut = error.kind == ErrorKind::FatbinHeaderCut && version == Some(&[1, 0, 16, 0]);
-                if start == 0 || cut {
+                if start == 0 || (cut && !self.is_host()) {
                     self.issue(Code::FatbinHeader, Some(start), error.kind.to_string());
                 }
                 return;
@@ -57,30 +55,36 @@ impl<S: ByteStream> Finder<'_, S> {
         }
         // a fatbin inside the stated size of a damaged one: that one's payloads end here
         let nested = start < self.shadow_end;
-        self.shadow_end = self.shadow_end.min(start);
         self.stream.skip(header_size);
         let mut images = Vec::new();
         let broken = self.entries(header.size, &mut images);
+        // sixteen bytes at the end of a library's data are no fatbin
+        if images.is_empty() && self.is_host() && broken.is_some_and(|broken| broken.kind == ErrorKind::EntryHeaderCut) {
+            self.stream.rewind(start.saturating_add(header_size));
+            return;
+        }
+        self.shadow_end = self.shadow_end.min(start);
         self.link_bare(&mut images);
         if let Some(error) = broken {
             self.broken(start, &header, error, images.len());
         }
-        if nested {
-            self.disown(&images);
+        if nested || broken.is_some() {
+            let own = self.harvest.modules.len();
+            for image in &images {
+                let before = if broken.is_some() {
+                    self.claims.insert(image.offset, own)
+                } else {
+                    self.claims.remove(&image.offset)
+                };
+                if let Some(before) = before.filter(|before| *before != own && nested) {
+                    self.disowned.insert((before, image.offset));
+                }
+            }
         }
         if !images.is_empty() {
             let module = Module::new(Source::Fatbin, start, images);
             self.module(Module { damaged: broken.is_some(), ..module });
         }
-    }
-
-    /// Entries that a damaged fatbin has claimed by a wrong size belong to the fatbin that they stand in.
-    fn disown(&mut self, images: &[Image]) {
-        let own: HashSet<u64> = images.iter().map(|image| image.offset).collect();
-        for module in self.harvest.modules.iter_mut().filter(|module| module.damaged) {
-            module.images.retain(|image| !own.contains(&image.offset));
-        }
-        self.harvest.modules.retain(|module| !module.images.is_empty());
     }
 
     /// Reads the chain of a fatbin of `size` bytes; on a break the error with its offset in the stream, and the
@@ -94,11 +98,12 @@ impl<S: ByteStream> Finder<'_, S> {
                 Ok((step, total)) => {
                     rest = rest.saturating_sub(total);
                     images.extend(step.images);
-                    self.harvest.issues.extend(step.issues);
+                    step.issues.into_iter().for_each(|issue| self.say(issue));
                 }
                 Err((kind, header)) => return Some(Break { kind, offset, header }),
             }
-            if self.images.saturating_add(images.len()) > self.options.limits.images {
+            let held = self.state.used.images.saturating_add(images.len());
+            if held > self.state.allowance.images || self.run.is_cancelled() {
                 return None;
             }
         }
@@ -112,7 +117,7 @@ impl<S: ByteStream> Finder<'_, S> {
         let header = EntryHeader::parse(self.stream.window()).map_err(|error| (error.kind, None))?;
         header.check(rest).map_err(|error| (error.kind, Some(header)))?;
         let record_size = usize::try_from(header.header_size).unwrap_or(usize::MAX);
-        let read = record_size.min(self.options.limits.entry_header);
+        let read = record_size.min(self.run.limits().entry_header);
         if !self.stream.fill(read) {
             return Err((ErrorKind::EntryHeaderCut, Some(header)));
         }
@@ -203,48 +208,75 @@ impl<S: ByteStream> Finder<'_, S> {
     /// Looks into the payload where that is asked for, or where it is uncompressed and small. The stream stands at
     /// the payload and stays there.
     fn look_inside(&mut self, offset: u64, index: usize, record: &[u8], header: &EntryHeader, step: &mut Step) {
+        let options = self.run.options;
         let is_elf = header.kind == Kind::Elf;
+        let is_code = matches!(header.kind, Kind::Elf | Kind::Ptx);
         let plain = header.compression() == fatbin::Compression::None;
         let bare = self.format == Some(Format::Fatbin);
         let small = is_elf && plain && header.padded_size <= COMPARE;
         // a bare fatbin has no section to tell what is relocatable, and is usually small
-        let verify = self.options.verify || (bare && header.padded_size <= BARE);
-        let stub = self.options.entry_functions && may_be_stub(header);
+        let verify = options.verify || (bare && header.padded_size <= BARE);
+        let stub = options.entry_functions && may_be_stub(header);
+        let begins = options.entry_functions && is_code;
         // payloads of a slice are read afterwards, by all threads
-        let deep = self.options.kernels != KernelDepth::None
+        let deep = options.kernels != KernelDepth::None
             && self.stream.as_slice().is_none()
             && matches!(header.kind, Kind::Elf | Kind::Ptx | Kind::RelocatablePtx | Kind::Concat);
-        if !(verify || (bare && is_elf) || small || stub || deep) {
+        let say = |code, image, detail: String, issues: &mut Vec<Issue>| {
+            issues.push(Issue { code, offset: Some(offset), image, detail });
+        };
+        if header.padded_size == 0 && is_code {
+            say(Code::PayloadMissing, Some(index), String::new(), &mut step.issues);
+            step.images.iter_mut().for_each(|image| image.begins = Some(false));
+            return;
+        }
+        if !(verify || (bare && is_elf) || small || stub || deep || begins) {
             return;
         }
         // the payload would only say once more what the compat record has said
         let said = step.issues.iter().any(|issue| issue.code == Code::HeaderAgainstCompat);
         let mut say = |code, image, detail: String| {
             if !(said && code == Code::HeaderAgainstPayload) {
-                step.issues.push(Issue { code, offset: Some(offset), image, detail });
+                say(code, image, detail, &mut step.issues);
             }
         };
         let stored = header.stored_size();
-        let limit = self.options.limits.payload_bytes;
-        // an entry without payload is odd and valid, unless it says that something was packed
-        if header.padded_size == 0 && !plain && header.unpacked_size() > 0 && verify {
-            say(Code::PayloadDamaged, Some(index), "it is empty".to_owned());
-        }
+        let limit = options.limits.payload_bytes;
         if stored > header.padded_size || header.padded_size == 0 {
             return;
         }
-        if stored > limit || (verify && header.unpacked_size() > limit) {
+        let whole = verify || stub || deep || small || (bare && is_elf);
+        if !whole {
+            // the first bytes are enough to tell what it is
+            let read = stored.min(inspect::BEGINNING);
+            self.stream.fill(usize::try_from(read).unwrap_or(usize::MAX));
+            let window = self.stream.window();
+            let start = usize::try_from(read).ok().and_then(|read| window.get(..read)).unwrap_or(window);
+            if let Some(image) = step.images.first_mut() {
+                inspect::begins(header, start, image, &mut |code, detail| say(code, Some(index), detail));
+            }
+            return;
+        }
+        let too_large = stored > limit || (verify && header.unpacked_size() > limit);
+        let held = if self.stream.as_slice().is_some() { 0 } else { stored };
+        let asked = Entry::new(record, &[]).map_or(0, |entry| inspect::memory_of(&entry)).saturating_add(held);
+        let grant = if too_large { None } else { self.run.memory.grant(asked) };
+        let Some(grant) = grant else {
             if verify {
                 say(Code::LimitPayload, Some(index), format!("{} bytes", header.unpacked_size()));
             }
             return;
-        }
+        };
         let Ok(size) = usize::try_from(stored) else { return };
         if !self.stream.fill(size) {
             return;
         }
         let payload = self.stream.window().get(..size).unwrap_or_default();
         let Ok(entry) = Entry::new(record, payload) else { return };
+        if begins && let Some(image) = step.images.first_mut() {
+            let start = payload.get(..usize::try_from(inspect::BEGINNING).unwrap_or(0)).unwrap_or(payload);
+            inspect::begins(header, start, image, &mut |code, detail| say(code, Some(index), detail));
+        }
         if verify {
             inspect::verify(&entry, limit, &mut self.scratch, &mut step.images, &mut |code, member, detail| {
                 say(code, Some(index.saturating_add(member)), detail);
@@ -256,7 +288,8 @@ impl<S: ByteStream> Finder<'_, S> {
             inspect::entry_functions(&entry, limit, &mut self.scratch, &mut step.images);
         }
         if deep {
-            for (image, kernels) in step.images.iter_mut().zip(self.entries.entry(&entry)) {
+            let found = self.entry_reader().entry(&entry);
+            for (image, kernels) in step.images.iter_mut().zip(found) {
                 image.kernels = kernels;
             }
         }
@@ -266,6 +299,8 @@ impl<S: ByteStream> Finder<'_, S> {
         {
             image.linkage = inspect::linkage(&entry, limit, &mut self.scratch);
         }
+        self.scratch.trim(self.run.memory.own());
+        drop(grant);
     }
 
     /// In a bare fatbin no section tells what is relocatable: the cubins do, and PTX follows the cubins beside it.
@@ -297,11 +332,14 @@ impl<S: ByteStream> Finder<'_, S> {
         self.issue(code, Some(broken.offset), detail);
         let behind = start.saturating_add(FATBIN_HEADER_SIZE as u64);
         self.shadow_end = behind.saturating_add(header.size);
-        if self.rereads < self.options.limits.rereads {
-            self.rereads = self.rereads.saturating_add(1);
-            self.stream.rewind(behind);
-        } else if self.rereads == self.options.limits.rereads {
-            self.rereads = self.rereads.saturating_add(1);
+        // what is compressed is read from its start; the same is counted for a slice, so that both end at one place
+        let cost = self.base.saturating_add(self.stream.position());
+        let most = self.run.limits().reread_bytes.saturating_add(cost.saturating_mul(4));
+        let reread = self.state.reread.saturating_add(cost);
+        if reread <= most && self.stream.rewind(behind) {
+            self.state.reread = reread;
+        } else if !self.state.rereads_ended {
+            self.state.rereads_ended = true;
             self.issue(Code::LimitRereads, Some(broken.offset), String::new());
         }
     }

@@ -9,26 +9,29 @@ mod runtime;
 
 pub(crate) use cubin::linkage;
 
-use ::fatbin::Wrapper;
-use fatscan_containers::{ByteStream, Format, SNIFF_SIZE, announced};
+pub(crate) use runtime::major_of;
 
-use crate::diagnostic::Code;
+use std::collections::{HashMap, HashSet};
+
+use ::fatbin::Wrapper;
+use fatscan_containers::{ByteStream, Format, PREFIX_SIZE, SNIFF_SIZE, Tap, announced};
+
+use crate::diagnostic::{Code, Level};
 use crate::inspect;
-use crate::kernels::{EntryReader, KernelDepth, Reader};
+use crate::kernels::{Count, EntryReader, Reader};
 use crate::model::Module;
-use crate::options::Options;
+use crate::options::KernelDepth;
+use crate::run::{Allowance, Run, Used, lossy};
 use patterns::{LONGEST, Pattern};
 
-/// Wrapper records that are remembered.
-const WRAPPERS: usize = 1 << 20;
-/// Neighbourhoods of `.shstrtab` that are remembered of a stream.
-const NEIGHBOURHOODS: usize = 16;
 /// Bytes kept before and behind `.shstrtab`.
 const NEIGHBOURHOOD: usize = 4096;
-/// Bytes of the start of a stream that are remembered for its headers.
-const PREFIX: usize = 64 * 1024;
-/// Names of runtime libraries that are remembered.
-const RUNTIMES: usize = 64;
+/// A table of a stream up to this size is kept while it passes; a larger one is read again.
+const TABLE: u64 = 256 * 1024;
+/// Bytes that are kept of a stream in all: its start, its tables, the surroundings of its section names.
+pub(crate) const KEPT: usize = 512 * 1024;
+/// Names of runtime libraries that are remembered; beyond, the dependency table is read for their names.
+const RUNTIMES: usize = 1 << 16;
 
 /// Something to say, still without the name of the file.
 #[derive(Debug)]
@@ -39,6 +42,29 @@ pub(crate) struct Issue {
     pub(crate) detail: String,
 }
 
+/// Issues of one pass that are kept; more are counted.
+const ISSUES: usize = 4096;
+
+/// What is counted and not shown. How much is shown changes nothing else: the gravest of it weighs as before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hidden {
+    pub(crate) number: u64,
+    pub(crate) gravest: Option<Level>,
+}
+
+impl Hidden {
+    pub(crate) fn count(&mut self, level: Level) {
+        self.number = self.number.saturating_add(1);
+        // the graver one is the smaller
+        self.gravest = Some(self.gravest.map_or(level, |gravest| gravest.min(level)));
+    }
+
+    pub(crate) fn add(&mut self, more: Self) {
+        self.number = self.number.saturating_add(more.number);
+        self.gravest = self.gravest.into_iter().chain(more.gravest).min();
+    }
+}
+
 /// What one pass finds.
 #[derive(Debug, Default)]
 pub(crate) struct Harvest {
@@ -46,71 +72,171 @@ pub(crate) struct Harvest {
     pub(crate) empty_fatbins: u64,
     pub(crate) wrappers: Vec<Wrapper>,
     pub(crate) issues: Vec<Issue>,
+    /// Issues beyond those.
+    pub(crate) hidden: Hidden,
     /// Where the name of a CUDA runtime library stands, and the major version in it.
     pub(crate) runtimes: Vec<(u64, u16)>,
-    /// Ranges that may hold the names of the sections.
-    pub(crate) names: Vec<(u64, Vec<u8>)>,
+    /// Whether there are more of them.
+    pub(crate) more_runtimes: bool,
+    /// Bytes searched.
+    pub(crate) length: u64,
+}
+
+/// What the objects of one file share: its limits are the file's, not theirs.
+#[derive(Debug)]
+pub(crate) struct FileState<'run> {
+    pub(crate) run: &'run Run,
+    pub(crate) allowance: Allowance,
+    pub(crate) used: Used,
+    pub(crate) kernels: Count<'run>,
+    /// Bytes that were searched a second time, counted from the start of the file.
+    reread: u64,
+    rereads_ended: bool,
+    /// All threads together hold too much: the file is put off.
+    overflow: bool,
+    images_ended: bool,
+    text_ended: bool,
+}
+
+impl<'run> FileState<'run> {
+    pub(crate) fn new(run: &'run Run, allowance: Allowance) -> Self {
+        Self {
+            run,
+            allowance,
+            used: Used::default(),
+            kernels: Count::new(run, allowance),
+            reread: 0,
+            rereads_ended: false,
+            overflow: false,
+            images_ended: false,
+            text_ended: false,
+        }
+    }
+
+    /// Whether the file must be read again when those before it are done.
+    pub(crate) fn is_put_off(&self) -> bool {
+        !self.allowance.is_exact && (self.overflow || self.kernels.has_overflown())
+    }
+
+    /// What it used, kernels included.
+    pub(crate) fn used(&self) -> Used {
+        Used { kernels: self.kernels.kernels(), ..self.used }
+    }
+
+    fn count(&mut self, more: Used) {
+        self.used.add(more);
+        if !self.run.hold(more) {
+            self.overflow = true;
+        }
+    }
+
+    /// A name, cut to the limit and counted; nothing where the limit of all names is reached.
+    pub(crate) fn name(&mut self, bytes: &[u8]) -> Option<String> {
+        let bytes = bytes.get(..self.run.limits().name_bytes).unwrap_or(bytes);
+        self.text(bytes)
+    }
+
+    fn text(&mut self, bytes: &[u8]) -> Option<String> {
+        if self.used.text.saturating_add(bytes.len()) > self.allowance.text {
+            self.text_ended = true;
+            return None;
+        }
+        self.count(Used { text: bytes.len(), ..Used::default() });
+        Some(lossy(bytes))
+    }
+
+    /// The limits that were reached and are not said yet, once.
+    pub(crate) fn limits_reached(&mut self) -> Vec<Code> {
+        let mut codes = Vec::new();
+        if core::mem::take(&mut self.images_ended) {
+            codes.push(Code::LimitImages);
+        }
+        if core::mem::take(&mut self.text_ended) {
+            codes.push(Code::LimitText);
+        }
+        codes
+    }
 }
 
 /// One pass over one stream.
 #[derive(Debug)]
-pub(crate) struct Finder<'run, S> {
-    stream: &'run mut S,
-    options: &'run Options,
+pub(crate) struct Finder<'pass, 'run, S> {
+    stream: &'pass mut Tap<S>,
+    run: &'run Run,
+    state: &'pass mut FileState<'run>,
     format: Option<Format>,
+    /// Where the stream begins in its file.
+    base: u64,
     harvest: Harvest,
-    images: usize,
-    text_bytes: usize,
-    rereads: u32,
     /// Up to here bytes belong to a fatbin that is damaged: its payloads are no findings of their own.
     shadow_end: u64,
     reported: u64,
     scratch: inspect::Scratch,
-    entries: EntryReader<'run>,
+    /// The damaged module that holds the entry at an offset, by its index: another may turn out to own it.
+    claims: HashMap<u64, usize>,
+    disowned: HashSet<(usize, u64)>,
 }
 
-impl<'run, S: ByteStream> Finder<'run, S> {
-    /// Searches `stream` from its start to its end.
-    pub(crate) fn run(stream: &'run mut S, format: Option<Format>, options: &'run Options) -> Harvest {
+impl<'pass, 'run, S: ByteStream> Finder<'pass, 'run, S> {
+    /// Searches `stream`, which begins `base` bytes behind the start of its file, from its start to its end.
+    pub(crate) fn run(
+        stream: &'pass mut Tap<S>,
+        format: Option<Format>,
+        base: u64,
+        state: &'pass mut FileState<'run>,
+    ) -> Harvest {
         let mut finder = Self {
             stream,
-            options,
+            run: state.run,
+            state,
             format,
+            base,
             harvest: Harvest::default(),
-            images: 0,
-            text_bytes: 0,
-            rereads: 0,
             shadow_end: 0,
             reported: 0,
             scratch: inspect::Scratch::default(),
-            entries: EntryReader::new(options),
+            claims: HashMap::new(),
+            disowned: HashSet::new(),
         };
         finder.watch_headers();
         finder.search();
-        if finder.harvest.modules.is_empty() && finder.harvest.issues.is_empty() {
-            finder.harvest.names.clear();
-        }
+        finder.settle();
+        finder.harvest.length = finder.stream.position();
         finder.harvest
     }
 
     /// Of a stream, the bytes that the layout needs are copied while they pass.
     fn watch_headers(&mut self) {
-        if self.stream.as_slice().is_some() || self.format.is_none() {
+        let Some(format) = self.format.filter(|_| self.stream.as_slice().is_none()) else { return };
+        self.stream.watch(0, PREFIX_SIZE);
+        self.stream.fill(SNIFF_SIZE);
+        for (start, length) in announced(format, self.stream.window()) {
+            if let Some(length) = usize::try_from(length).ok().filter(|_| length <= TABLE) {
+                self.stream.watch(start, length);
+            }
+        }
+    }
+
+    /// Entries that a damaged fatbin has claimed by a wrong size belong to the fatbin that they stand in.
+    fn settle(&mut self) {
+        if self.disowned.is_empty() {
             return;
         }
-        self.stream.watch(0, PREFIX);
-        self.stream.fill(SNIFF_SIZE);
-        let Some(format) = self.format else { return };
-        for (start, length) in announced(format, self.stream.window()) {
-            self.stream.watch(start, length);
+        for (index, module) in self.harvest.modules.iter_mut().enumerate().filter(|(_, module)| module.damaged) {
+            module.images.retain(|image| !self.disowned.contains(&(index, image.offset)));
         }
+        self.harvest.modules.retain(|module| !module.images.is_empty());
+    }
+
+    /// Whether the file is one that holds program code of a host, in which a few bytes may look like device code.
+    fn is_host(&self) -> bool {
+        self.format.is_some_and(Format::is_native)
     }
 
     fn search(&mut self) {
         self.stream.fill(LONGEST);
         loop {
-            if self.images > self.options.limits.images {
-                self.issue(Code::LimitImages, None, String::new());
+            if self.state.images_ended || self.state.is_put_off() || self.run.is_cancelled() {
                 return;
             }
             let length = self.stream.window().len();
@@ -148,25 +274,25 @@ impl<'run, S: ByteStream> Finder<'run, S> {
         self.stream.skip(u64::try_from(bytes).unwrap_or(u64::MAX));
         let position = self.stream.position();
         if position > self.reported {
-            self.options.progress.advance(position.saturating_sub(self.reported));
+            self.run.progress.advance(position.saturating_sub(self.reported));
             self.reported = position;
         }
     }
 
     fn wrapper(&mut self) {
         self.stream.fill(::fatbin::WRAPPER_SIZE);
-        if let Some(wrapper) = Wrapper::parse(self.stream.window())
-            && self.harvest.wrappers.len() < WRAPPERS
-        {
+        let Some(wrapper) = Wrapper::parse(self.stream.window()) else { return };
+        let limit = self.run.limits().wrappers;
+        if self.harvest.wrappers.len() < limit {
             self.harvest.wrappers.push(wrapper);
+            if self.harvest.wrappers.len() == limit {
+                self.issue(Code::LimitWrappers, None, format!("{limit}"));
+            }
         }
     }
 
     fn section_names(&mut self) {
-        if !patterns::has_late_sections(self.format)
-            || self.stream.as_slice().is_some()
-            || self.harvest.names.len() >= NEIGHBOURHOODS
-        {
+        if !patterns::has_late_sections(self.format) || self.stream.as_slice().is_some() {
             return;
         }
         self.stream.fill(NEIGHBOURHOOD);
@@ -174,7 +300,8 @@ impl<'run, S: ByteStream> Finder<'run, S> {
         let window = self.stream.window();
         let ahead = window.get(..NEIGHBOURHOOD).unwrap_or(window);
         let start = self.stream.position().saturating_sub(u64::try_from(behind.len()).unwrap_or(0));
-        self.harvest.names.push((start, [behind, ahead].concat()));
+        let bytes = [behind, ahead].concat();
+        self.stream.keep(start, bytes);
     }
 
     /// The name of the CUDA runtime library, which a dependency table may point at.
@@ -187,6 +314,8 @@ impl<'run, S: ByteStream> Finder<'run, S> {
         let Some((major, before)) = runtime::major(text, is_library) else { return };
         if self.harvest.runtimes.len() < RUNTIMES {
             self.harvest.runtimes.push((self.stream.position().saturating_sub(before), major));
+        } else {
+            self.harvest.more_runtimes = true;
         }
     }
 
@@ -196,32 +325,42 @@ impl<'run, S: ByteStream> Finder<'run, S> {
     }
 
     /// A reader of kernels, where they are asked for.
-    fn reader(&self) -> Option<Reader<'run>> {
-        let wanted = self.options.kernels != KernelDepth::None;
-        wanted.then(|| Reader::new(self.options))
+    fn reader(&self) -> Option<Reader<'_>> {
+        let wanted = self.run.options.kernels != KernelDepth::None;
+        wanted.then(|| Reader::new(self.run, &self.state.kernels))
+    }
+
+    fn entry_reader(&self) -> EntryReader<'_> {
+        EntryReader::new(self.run, &self.state.kernels)
     }
 
     fn issue(&mut self, code: Code, offset: Option<u64>, detail: String) {
-        self.harvest.issues.push(Issue { code, offset, image: None, detail });
+        self.say(Issue { code, offset, image: None, detail });
     }
 
-    fn module(&mut self, module: Module) {
-        self.images = self.images.saturating_add(module.images.len());
-        self.harvest.modules.push(module);
-    }
-
-    /// A text of a header, kept as far as the budget goes. Bytes that are not UTF-8 are replaced.
-    fn text(&mut self, bytes: Option<&[u8]>) -> Option<Box<str>> {
-        let bytes = bytes?;
-        let after = self.text_bytes.saturating_add(bytes.len());
-        if after > self.options.limits.text_bytes {
-            if self.text_bytes <= self.options.limits.text_bytes {
-                self.text_bytes = self.options.limits.text_bytes.saturating_add(1);
-                self.issue(Code::LimitText, None, String::new());
-            }
-            return None;
+    fn say(&mut self, issue: Issue) {
+        if self.harvest.issues.len() < ISSUES {
+            self.harvest.issues.push(issue);
+        } else {
+            self.harvest.hidden.count(issue.code.level());
         }
-        self.text_bytes = after;
-        Some(String::from_utf8_lossy(bytes).into())
+    }
+
+    /// Takes a module, as far as its images may be held.
+    fn module(&mut self, mut module: Module) {
+        let left = self.state.allowance.images.saturating_sub(self.state.used.images);
+        if module.images.len() > left {
+            module.images.truncate(left);
+            self.state.images_ended = true;
+        }
+        self.state.count(Used { images: module.images.len(), ..Used::default() });
+        if !module.images.is_empty() {
+            self.harvest.modules.push(module);
+        }
+    }
+
+    /// A text of a header, kept as far as the limit goes. Bytes that are not UTF-8 are replaced.
+    fn text(&mut self, bytes: Option<&[u8]>) -> Option<Box<str>> {
+        self.state.text(bytes?).map(Into::into)
     }
 }

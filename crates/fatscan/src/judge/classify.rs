@@ -16,6 +16,8 @@ pub enum Class {
     Lto,
     /// Other vendors' code, or kinds that no driver loads.
     Other,
+    /// Where no program that loads the file has it in memory.
+    Unmapped,
 }
 
 /// Modules that do not count, by reason.
@@ -31,6 +33,8 @@ pub struct NotCounted {
     pub empty: usize,
     /// Other vendors' code.
     pub other: usize,
+    /// Where no program that loads the file has it in memory.
+    pub unmapped: usize,
 }
 
 /// What a module counts as.
@@ -38,6 +42,9 @@ pub struct NotCounted {
 pub fn classify(module: &Module) -> Class {
     if module.source == Source::OffloadBundle {
         return Class::Other;
+    }
+    if module.mapped == Some(false) {
+        return Class::Unmapped;
     }
     let images = || module.images.iter().filter(|image| image.kind != CodeKind::LtoIr);
     if images().next().is_none() {

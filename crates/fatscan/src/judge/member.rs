@@ -37,6 +37,7 @@ pub(super) fn judge(member: &Member, devices: &[Device], policy: &Policy) -> Mem
         lto: number(Class::Lto),
         empty: usize::try_from(member.empty_fatbins).unwrap_or(usize::MAX),
         other: number(Class::Other),
+        unmapped: number(Class::Unmapped),
     };
     let dispatches = is_dispatcher(&member.path, &policy.dispatchers);
     let runtime = runtime::major(member);
@@ -81,6 +82,8 @@ fn nothing(not_counted: &NotCounted) -> MemberVerdict {
         (ReasonCode::StubsOnly, "there are only modules without kernels")
     } else if not_counted.other > 0 {
         (ReasonCode::OtherVendor, "there is only device code for GPUs of another vendor")
+    } else if not_counted.unmapped > 0 {
+        (ReasonCode::None_, "device code lies only where no program that loads the file has it in memory")
     } else {
         (ReasonCode::None_, "there is no device code")
     };

@@ -16,6 +16,7 @@ use gpu_arch::rules::{Device, Environment, Reason, Verdict};
 use gpu_arch::{Arch, DriverVersion};
 
 use crate::model::{CodeKind, Report};
+use crate::pattern::Pattern;
 
 pub use classify::{Class, NotCounted, classify};
 pub use dispatchers::DISPATCHERS;
@@ -27,8 +28,8 @@ pub struct Policy {
     pub environment: Environment,
     /// Whether libraries and directories that are alternatives to each other are judged as one.
     pub alternatives: bool,
-    /// Names of libraries that pick among their modules by themselves, with `*` for any characters.
-    pub dispatchers: Vec<String>,
+    /// Names of libraries that pick among their modules by themselves.
+    pub dispatchers: Vec<Pattern>,
 }
 
 impl Default for Policy {
@@ -36,7 +37,8 @@ impl Default for Policy {
         Self {
             environment: Environment::default(),
             alternatives: true,
-            dispatchers: DISPATCHERS.iter().map(|name| (*name).to_owned()).collect(),
+            // they are patterns, as a test shows
+            dispatchers: DISPATCHERS.iter().filter_map(|name| Pattern::new(name).ok()).collect(),
         }
     }
 }
@@ -46,9 +48,56 @@ impl Default for Policy {
 pub struct Judgement {
     /// The devices, in the order given; every list of verdicts below has theirs in this order.
     pub devices: Vec<Device>,
+    /// The fleet or group that each is of, for people; may be shorter than the list of devices.
+    pub fleets: Vec<Option<String>>,
     /// As in the report.
     pub artefacts: Vec<ArtefactJudgement>,
 }
+
+impl Judgement {
+    /// The fleet that a device is of.
+    #[must_use]
+    pub fn fleet(&self, device: usize) -> Option<&str> {
+        self.fleets.get(device)?.as_deref()
+    }
+
+    /// What reports call the devices, each another: the name or capability; where several have one, with the fleet, and where
+    /// that does not tell them apart with a number.
+    #[must_use]
+    pub fn ids(&self) -> Vec<String> {
+        let base = |device: &Device| device.name.clone().unwrap_or_else(|| device.capability.to_string());
+        let names: Vec<String> = self.devices.iter().map(base).collect();
+        let mut ids: Vec<String> = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let shared = names.iter().filter(|other| *other == name).count() > 1;
+            let id = match self.fleet(index).filter(|_| shared) {
+                Some(fleet) => format!("{name} ({fleet})"),
+                None => name.clone(),
+            };
+            let mut own = id.clone();
+            let mut number = 1usize;
+            while ids.contains(&own) {
+                number = number.saturating_add(1);
+                own = format!("{id}#{number}");
+            }
+            ids.push(own);
+        }
+        ids
+    }
+}
+
+/// A report that does not tell which modules are stubs, so that it cannot be judged: scan with
+/// [`crate::Options::for_judging`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooShallow;
+
+impl core::fmt::Display for TooShallow {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the files were not looked into deep enough to be judged")
+    }
+}
+
+impl core::error::Error for TooShallow {}
 
 /// An artefact judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -151,11 +200,26 @@ pub(crate) fn picked<'m>(
     image.filter(|_| matches!(verdict.verdict, Verdict::Native | Verdict::Jit))
 }
 
-/// Judges a report for devices. Scan with [`crate::Options::entry_functions`], or stubs count as modules.
-#[must_use]
-pub fn judge(report: &Report, devices: &[Device], policy: &Policy) -> Judgement {
-    Judgement {
-        devices: devices.to_vec(),
-        artefacts: report.artefacts.iter().map(|artefact| artefact::judge(artefact, devices, policy)).collect(),
+/// Judges a report for devices.
+///
+/// # Errors
+/// [`TooShallow`] for a report of a scan that did not look for entry functions: stubs would count as modules.
+pub fn judge(report: &Report, devices: &[Device], policy: &Policy) -> Result<Judgement, TooShallow> {
+    if !report.depth.entry_functions && !report.artefacts.iter().all(|artefact| artefact.members.is_empty()) {
+        return Err(TooShallow);
     }
+    Ok(Judgement {
+        devices: devices.to_vec(),
+        fleets: Vec::new(),
+        artefacts: report.artefacts.iter().map(|artefact| judge_artefact(artefact, devices, policy)).collect(),
+    })
+}
+
+/// One artefact, of a report that is deep enough.
+pub(crate) fn judge_artefact(
+    artefact: &crate::model::Artefact,
+    devices: &[Device],
+    policy: &Policy,
+) -> ArtefactJudgement {
+    artefact::judge(artefact, devices, policy)
 }

@@ -39,6 +39,8 @@ impl<'a> Judge<'a> {
                 verdict
             }
         };
+        let is_broken = images.is_empty() && module.images.iter().any(|image| image.begins == Some(false));
+        let verdict = if is_broken { broken(verdict) } else { verdict };
         let picked = verdict.picked.and_then(|index| images.get(index).copied());
         (verdict, picked)
     }
@@ -58,10 +60,18 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// A module of which nothing begins as code.
+fn broken(verdict: ModuleVerdict) -> ModuleVerdict {
+    let text = "no payload begins as the code that its label says";
+    let reasons = vec![Reason::new(ReasonCode::NoImage, Some(300), text)];
+    ModuleVerdict { verdict: Verdict::NotCovered, coverage: gpu_arch::rules::Coverage::No, reasons, ..verdict }
+}
+
 /// What the rules look at in an image; nothing for what no driver loads from a fatbin.
 fn code(source: Source, image: &Image) -> Option<Code> {
     let arch = image.arch?;
-    if image.linkage == Linkage::Relocatable {
+    // what does not begin as code is none, whatever its label says
+    if image.linkage == Linkage::Relocatable || image.begins == Some(false) {
         return None;
     }
     let target = match image.kind {

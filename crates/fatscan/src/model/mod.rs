@@ -1,19 +1,38 @@
-//! What a scan finds, owned: artefact, member, module, image.
+//! What a scan finds, owned and plain: artefact, member, module, image, kernel. No reader is imported here.
 
-use core::fmt;
+mod kernel;
+mod unread;
+
+use std::sync::Arc;
 
 use gpu_arch::Arch;
 
+pub use kernel::{Kernel, KernelResources};
+pub use unread::{Unread, Why};
+
 use crate::diagnostic::{Diagnostic, Level};
-use crate::kernels::Kernel;
+use crate::locator::Locator;
 
 /// What a scan found, and what it has to say beside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Report {
     /// In the order of the paths given; archives of a directory follow it, by path.
     pub artefacts: Vec<Artefact>,
     /// By place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What may hold device code and was not read, by place.
+    pub unread: Vec<Unread>,
+    /// How deep was looked. [`crate::judge`] needs to know.
+    pub depth: Depth,
+}
+
+/// How deep a scan looked into payloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Depth {
+    /// Small payloads were looked into for entry functions, so that stubs are known.
+    pub entry_functions: bool,
 }
 
 impl Report {
@@ -21,40 +40,39 @@ impl Report {
     #[must_use]
     pub fn is_damaged(&self, artefact: usize) -> bool {
         let mut errors = self.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error);
-        errors.any(|diagnostic| self.subject(diagnostic).0 == Some(artefact))
+        let unread = || self.unread.iter().any(|unread| self.artefact_of(&unread.at) == Some(artefact));
+        errors.any(|diagnostic| self.artefact_of(&diagnostic.at) == Some(artefact)) || unread()
     }
 
-    /// The artefact and the member that a place lies in; the member is empty where the place is the artefact or none of the
-    /// report's. Names may hold the separators of a place too.
-    pub(crate) fn subject<'a>(&self, diagnostic: &'a Diagnostic) -> (Option<usize>, &'a str) {
-        let place = diagnostic.place.as_str();
-        let separated = |rest: &str| rest.is_empty() || rest.starts_with(['!', '@']);
-        let paths = self.artefacts.iter().enumerate();
-        let rests = paths.filter_map(|(index, artefact)| Some((index, artefact, place.strip_prefix(&artefact.path)?)));
-        let own = rests.filter(|(.., rest)| separated(rest));
-        let Some((index, artefact, rest)) = own.min_by_key(|(.., rest)| rest.len()) else { return (None, "") };
-        if artefact.kind == ArtefactKind::File {
-            return (Some(index), place.strip_suffix(rest).unwrap_or(place));
+    /// The artefact that a place is in.
+    #[must_use]
+    pub fn artefact_of(&self, at: &Locator) -> Option<usize> {
+        let own = self.artefacts.iter().enumerate().filter(|(_, artefact)| at.is_in(&artefact.at));
+        own.max_by_key(|(_, artefact)| artefact.at.steps.len()).map(|(index, _)| index)
+    }
+
+    /// The path of the file in its artefact that a place is in, as [`Member::path`]; empty where it is the artefact.
+    #[must_use]
+    pub fn member_of(&self, at: &Locator) -> String {
+        match self.artefact_of(at).and_then(|index| self.artefacts.get(index)) {
+            Some(artefact) if artefact.kind == ArtefactKind::File => artefact.at.file_name(),
+            Some(artefact) => at.names(artefact.at.steps.len()),
+            None => String::new(),
         }
-        if let Some(member) = &diagnostic.member {
-            return (Some(index), member);
-        }
-        let Some(inside) = rest.strip_prefix('!') else { return (Some(index), "") };
-        let known = artefact.members.iter().map(|member| member.path.as_str());
-        let known = known.filter(|path| inside.strip_prefix(path).is_some_and(separated)).max_by_key(|path| path.len());
-        let end = known.map(str::len).or_else(|| inside.find(['!', '@'])).unwrap_or(inside.len());
-        (Some(index), inside.get(..end).unwrap_or(inside))
     }
 }
 
 /// A thing that is shipped: a wheel, a directory, a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Artefact {
-    /// Path as given, or below the directory that was given.
+    /// Path as given, or below the directory that was given; shown, not opened.
     pub path: String,
+    /// Where it is.
+    pub at: Locator,
     /// What it is.
     pub kind: ArtefactKind,
-    /// Bytes on disk; of a directory the sum of its loose files.
+    /// Bytes on disk, or unpacked where it lies in an archive; of a directory the sum of its loose files.
     pub size: u64,
     /// Native files without device code, by number.
     pub members_without_code: u64,
@@ -64,6 +82,7 @@ pub struct Artefact {
 
 /// Kinds of artefacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ArtefactKind {
     /// A Python wheel.
     Wheel,
@@ -90,9 +109,12 @@ impl ArtefactKind {
 
 /// A file with device code.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Member {
-    /// Path in the artefact.
+    /// Path in the artefact, shown lossily; what nests in it follows behind `!`.
     pub path: String,
+    /// Where it is.
+    pub at: Locator,
     /// The format's word: `elf`, `pe`, ... or `unknown`.
     pub format: &'static str,
     /// Machine of the host code.
@@ -103,44 +125,87 @@ pub struct Member {
     pub size: u64,
     /// Bytes in the archive that holds it, where one does.
     pub packed: Option<u64>,
-    /// Place in the directory of that archive, from 0: two members may have one path.
-    pub entry: Option<usize>,
     /// What the driver would load one by one, by offset.
     pub modules: Vec<Module>,
     /// Fatbins without entries, by number.
     pub empty_fatbins: u64,
 }
 
+impl Member {
+    /// The same without its modules.
+    #[must_use]
+    pub fn clone_without_modules(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            at: self.at.clone(),
+            format: self.format,
+            machine: self.machine,
+            runtime: self.runtime,
+            size: self.size,
+            packed: self.packed,
+            modules: Vec::new(),
+            empty_fatbins: self.empty_fatbins,
+        }
+    }
+}
+
 /// One fatbin, bare cubin, PTX text, ...: the unit that the driver loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Module {
-    /// Object in a static archive, where there is one.
-    pub object: Option<Box<str>>,
+    /// Object in a static archive or slice of a universal file, where it is in one.
+    pub object: Option<Arc<Object>>,
     /// Name of the section that holds it, where known.
-    pub section: Option<Box<str>>,
+    pub section: Option<Arc<str>>,
     /// Offset in the member (in the object of an archive), in bytes.
     pub offset: u64,
-    /// Offset of that object in the member, in bytes.
-    pub base: u64,
     /// How the code is kept.
     pub source: Source,
     /// Whether a wrapper record points at it; `None` where that cannot be told.
     pub wrapped: Option<bool>,
+    /// Whether a program that loads the file has it in memory; `None` where that cannot be told.
+    pub mapped: Option<bool>,
     /// Whether its chain of entries is broken.
     pub damaged: bool,
     /// Its images, in the order of the file.
     pub images: Vec<Image>,
 }
 
+/// A part of a file that is itself a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Object {
+    /// Its name, bytes that are not UTF-8 replaced; of parts within parts all, with `!` between.
+    pub name: String,
+    /// Where it is.
+    pub at: Locator,
+    /// Where it begins in the member, in bytes.
+    pub base: u64,
+}
+
 impl Module {
     /// A module at `offset`, still without the names of what holds it.
     pub(crate) fn new(source: Source, offset: u64, images: Vec<Image>) -> Self {
-        Self { object: None, section: None, offset, base: 0, source, wrapped: None, damaged: false, images }
+        Self { object: None, section: None, offset, source, wrapped: None, mapped: None, damaged: false, images }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn at(&self, member: &Member) -> Locator {
+        let own = self.object.as_ref().map_or(&member.at, |object| &object.at);
+        Locator { section: self.section.clone(), offset: Some(self.offset), ..own.clone() }
+    }
+
+    /// Where the object that holds it begins in the member, in bytes.
+    #[must_use]
+    pub fn base(&self) -> u64 {
+        self.object.as_ref().map_or(0, |object| object.base)
     }
 }
 
 /// How device code is kept in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Source {
     /// An entry of a fatbin.
     Fatbin,
@@ -222,6 +287,7 @@ impl Linkage {
 
 /// One piece of device code for one architecture.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Image {
     /// What it is.
     pub kind: CodeKind,
@@ -253,6 +319,8 @@ pub struct Image {
     pub toolkit: Option<(u16, u16)>,
     /// Its kernels, where they were read: see [`crate::KernelDepth`].
     pub kernels: Option<Vec<Kernel>>,
+    /// Whether its payload begins as what the image says that it is, where that was looked at.
+    pub begins: Option<bool>,
     /// Offset of the entry (or of the bare code) in the member, in bytes.
     pub offset: u64,
     /// Index of the member in its concatenated entry, where it is in one.
@@ -278,6 +346,7 @@ impl Image {
             has_kernels: None,
             toolkit: None,
             kernels: None,
+            begins: None,
             offset,
             concat: None,
         }
@@ -301,41 +370,5 @@ impl Image {
     #[must_use]
     pub const fn is_debug(&self) -> bool {
         self.flags & fatbin::Flags::DEBUG.bits() != 0
-    }
-}
-
-/// Where something is: `a.whl!torch/lib/x.so!.nv_fatbin@0x3a40#2`. Archives nest with `!`, then come section, offset
-/// and index of the image.
-#[derive(Clone, Debug, Default)]
-pub struct Place<'a> {
-    /// Artefact, member and object, from the outside in; empty ones are left out.
-    pub path: [&'a str; 3],
-    /// Section.
-    pub section: Option<&'a str>,
-    /// Offset in the innermost file.
-    pub offset: Option<u64>,
-    /// Index of the image in its module.
-    pub image: Option<usize>,
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts = self.path.iter().filter(|part| !part.is_empty());
-        if let Some(first) = parts.next() {
-            f.write_str(first)?;
-        }
-        for part in parts {
-            write!(f, "!{part}")?;
-        }
-        match (self.section, self.offset) {
-            (Some(section), Some(offset)) => write!(f, "!{section}@{offset:#x}")?,
-            (None, Some(offset)) => write!(f, "@{offset:#x}")?,
-            (Some(section), None) => write!(f, "!{section}")?,
-            (None, None) => {}
-        }
-        match self.image {
-            Some(image) => write!(f, "#{image}"),
-            None => Ok(()),
-        }
     }
 }

@@ -7,14 +7,15 @@ const FIRST: usize = 4096;
 /// Bytes that are inflated at a time. Output that stays in the second-level cache makes inflating as fast as it can be.
 const CHUNK: usize = 256 * 1024;
 
-/// A stream that inflates a deflated member into a small buffer, which is used again and again.
+/// A stream that inflates another, the deflated bytes of a member, into a small buffer, which is used again and again.
 ///
 /// The buffer grows only when [`ByteStream::fill`] is asked for more than it holds, and shrinks again afterwards. When
 /// the end is reached without a step back, size and checksum are compared with what the archive states.
 #[derive(Debug)]
-pub struct Inflater<'data> {
-    input: &'data [u8],
-    read: usize,
+pub struct Inflater<S> {
+    input: S,
+    /// Where the deflated bytes begin in `input`.
+    base: u64,
     inflate: Decompress,
     buffer: Vec<u8>,
     /// The window is `buffer[start..end]`.
@@ -26,27 +27,21 @@ pub struct Inflater<'data> {
     exact: bool,
     checksum: Option<u32>,
     crc: Crc,
-    replayed: bool,
+    /// Bytes that the checksum has seen: what is read a second time does not count again.
+    summed: u64,
     done: bool,
     fault: Option<Fault>,
-    watches: Vec<Watch>,
 }
 
-#[derive(Debug)]
-struct Watch {
-    start: u64,
-    length: usize,
-    bytes: Vec<u8>,
-}
-
-impl<'data> Inflater<'data> {
-    /// A stream over the raw deflate data `input`. With `exact`, the archive says that it unpacks to `stated` bytes;
-    /// without, that is only as much as will be read. `checksum` is the CRC-32, where it is known.
+impl<S: ByteStream> Inflater<S> {
+    /// A stream over the raw deflate data that `input` has from its position on. With `exact`, the archive says that it
+    /// unpacks to `stated` bytes; without, that is only as much as will be read. `checksum` is the CRC-32, where it is
+    /// known.
     #[must_use]
-    pub fn new(input: &'data [u8], stated: u64, checksum: Option<u32>, exact: bool) -> Self {
+    pub fn new(input: S, stated: u64, checksum: Option<u32>, exact: bool) -> Self {
         Self {
+            base: input.position(),
             input,
-            read: 0,
             inflate: Decompress::new(false),
             buffer: Vec::new(),
             start: 0,
@@ -56,27 +51,30 @@ impl<'data> Inflater<'data> {
             exact,
             checksum,
             crc: Crc::new(),
-            replayed: false,
+            summed: 0,
             done: false,
             fault: None,
-            watches: Vec::new(),
         }
     }
 
     /// Inflates once into the free end of the buffer.
     fn pump(&mut self) {
-        let input = self.input.get(self.read..).unwrap_or_default();
+        if self.input.window().is_empty() {
+            self.input.fill(1);
+        }
         let Some(output) = self.buffer.get_mut(self.end..) else { return };
         let before = (self.inflate.total_in(), self.inflate.total_out());
-        let status = self.inflate.decompress(input, output, FlushDecompress::None);
+        let status = self.inflate.decompress(self.input.window(), output, FlushDecompress::None);
         let taken = self.inflate.total_in().saturating_sub(before.0);
         let made = self.inflate.total_out().saturating_sub(before.1);
-        self.read = self.read.saturating_add(usize::try_from(taken).unwrap_or(usize::MAX));
         let fresh = usize::try_from(made).unwrap_or(0).min(output.len());
+        self.input.skip(taken);
         self.accept(fresh);
         match status {
             Ok(Status::StreamEnd) => self.finish(),
-            Ok(Status::Ok | Status::BufError) if taken == 0 && made == 0 => self.stop(Fault::Cut),
+            Ok(Status::Ok | Status::BufError) if taken == 0 && made == 0 => {
+                self.stop(self.input.fault().unwrap_or(Fault::Cut));
+            }
             Ok(_) => {}
             Err(_) => self.stop(Fault::Deflate),
         }
@@ -88,14 +86,13 @@ impl<'data> Inflater<'data> {
         let count = fresh.min(room);
         let stop = self.end.saturating_add(count);
         let bytes = self.buffer.get(self.end..stop).unwrap_or_default();
-        if !self.replayed && self.checksum.is_some() {
-            self.crc.update(bytes);
-        }
-        for watch in &mut self.watches {
-            watch.take(self.produced, bytes);
+        let seen = usize::try_from(self.summed.saturating_sub(self.produced)).unwrap_or(usize::MAX);
+        if let Some(fresh) = bytes.get(seen..).filter(|_| self.checksum.is_some()) {
+            self.crc.update(fresh);
         }
         self.end = stop;
         self.produced = self.produced.saturating_add(u64::try_from(count).unwrap_or(0));
+        self.summed = self.summed.max(self.produced);
         if count < fresh {
             self.stop(Fault::TooLong);
         }
@@ -103,7 +100,7 @@ impl<'data> Inflater<'data> {
 
     fn finish(&mut self) {
         self.done = true;
-        if self.fault.is_some() || self.replayed {
+        if self.fault.is_some() {
             return;
         }
         if self.exact && self.produced < self.stated {
@@ -136,18 +133,7 @@ impl<'data> Inflater<'data> {
     }
 }
 
-impl Watch {
-    fn take(&mut self, at: u64, bytes: &[u8]) {
-        let next = self.start.saturating_add(u64::try_from(self.bytes.len()).unwrap_or(u64::MAX));
-        let left = self.length.saturating_sub(self.bytes.len());
-        let Some(skip) = next.checked_sub(at).and_then(|skip| usize::try_from(skip).ok()) else { return };
-        if let Some(part) = bytes.get(skip..) {
-            self.bytes.extend_from_slice(part.get(..left).unwrap_or(part));
-        }
-    }
-}
-
-impl ByteStream for Inflater<'_> {
+impl<S: ByteStream> ByteStream for Inflater<S> {
     fn window(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
@@ -185,35 +171,35 @@ impl ByteStream for Inflater<'_> {
         self.buffer.get(self.start.saturating_sub(HISTORY)..self.start).unwrap_or_default()
     }
 
-    fn rewind(&mut self, position: u64) {
+    fn rewind(&mut self, position: u64) -> bool {
         if let Some(back) = self.position().checked_sub(position) {
             let back = usize::try_from(back).unwrap_or(usize::MAX);
             if back <= self.start {
                 self.start = self.start.saturating_sub(back);
-                return;
+                return true;
             }
         }
+        if !self.input.rewind(self.base) {
+            return false;
+        }
         self.inflate.reset(false);
-        self.read = 0;
         self.start = 0;
         self.end = 0;
         self.produced = 0;
-        self.replayed = true;
         self.done = false;
         self.skip(position);
+        true
     }
 
-    fn watch(&mut self, start: u64, length: usize) {
-        let oldest = self.produced.saturating_sub(u64::try_from(self.end).unwrap_or(u64::MAX));
-        let Some(at) = start.checked_sub(oldest) else { return };
-        let mut watch = Watch { start, length, bytes: Vec::new() };
-        let at_hand = self.buffer.get(..self.end).unwrap_or_default();
-        watch.take(start, usize::try_from(at).ok().and_then(|at| at_hand.get(at..)).unwrap_or_default());
-        self.watches.push(watch);
-    }
-
-    fn watched(&self) -> Vec<(u64, &[u8])> {
-        self.watches.iter().map(|watch| (watch.start, watch.bytes.as_slice())).collect()
+    fn trim(&mut self) {
+        // the window stays, and with it the next bytes
+        if self.buffer.len() > CHUNK.saturating_mul(2) && self.window().len() <= CHUNK {
+            let keep = self.start.saturating_sub(HISTORY);
+            self.buffer = self.buffer.get(keep..self.end).unwrap_or_default().to_vec();
+            self.start = self.start.saturating_sub(keep);
+            self.end = self.end.saturating_sub(keep);
+        }
+        self.input.trim();
     }
 
     fn fault(&self) -> Option<Fault> {

@@ -1,16 +1,16 @@
-use crate::stream::{ByteStream, Fault};
+use super::{ByteStream, Fault};
 
 /// A part of a stream, from its current position on: one object of an archive, one slice of a universal binary.
 #[derive(Debug)]
-pub struct Bounded<'stream, S> {
-    inner: &'stream mut S,
+pub struct Bounded<S> {
+    inner: S,
     start: u64,
     length: u64,
 }
 
-impl<'stream, S: ByteStream> Bounded<'stream, S> {
+impl<S: ByteStream> Bounded<S> {
     /// The next `length` bytes of `inner`, or fewer where it ends before.
-    pub fn new(inner: &'stream mut S, length: u64) -> Self {
+    pub fn new(inner: S, length: u64) -> Self {
         Self { start: inner.position(), length, inner }
     }
 
@@ -23,7 +23,7 @@ impl<'stream, S: ByteStream> Bounded<'stream, S> {
     }
 }
 
-impl<S: ByteStream> ByteStream for Bounded<'_, S> {
+impl<S: ByteStream> ByteStream for Bounded<S> {
     fn window(&self) -> &[u8] {
         let window = self.inner.window();
         window.get(..self.clip(u64::MAX)).unwrap_or(window)
@@ -50,8 +50,8 @@ impl<S: ByteStream> ByteStream for Bounded<'_, S> {
         behind.get(behind.len().saturating_sub(own)..).unwrap_or_default()
     }
 
-    fn rewind(&mut self, position: u64) {
-        self.inner.rewind(self.start.saturating_add(position.min(self.length)));
+    fn rewind(&mut self, position: u64) -> bool {
+        self.inner.rewind(self.start.saturating_add(position.min(self.length)))
     }
 
     fn as_slice(&self) -> Option<&[u8]> {
@@ -59,13 +59,8 @@ impl<S: ByteStream> ByteStream for Bounded<'_, S> {
         Some(slice.get(..usize::try_from(self.length).unwrap_or(usize::MAX)).unwrap_or(slice))
     }
 
-    fn watch(&mut self, start: u64, length: usize) {
-        self.inner.watch(self.start.saturating_add(start), length);
-    }
-
-    fn watched(&self) -> Vec<(u64, &[u8])> {
-        let own = |(start, bytes): (u64, _)| Some((start.checked_sub(self.start)?, bytes));
-        self.inner.watched().into_iter().filter_map(own).collect()
+    fn trim(&mut self) {
+        self.inner.trim();
     }
 
     fn fault(&self) -> Option<Fault> {

@@ -1,0 +1,5 @@
+//! Streams over streams.
+
+mod inflate;
+
+pub use inflate::Inflater;

@@ -1,0 +1,407 @@
+//! Archives with a table of their members, and archives in them.
+
+use core::ops::ControlFlow;
+use std::collections::HashMap;
+
+use fatscan_containers::{ByteStream, Format, MemberDoubt, SNIFF_SIZE, Source, Zip, ZipDoubt, ZipMember, ZipMethod};
+
+use crate::diagnostic::{Code, Diagnostic, Level};
+use crate::locator::{Locator, Place};
+use crate::model::{Artefact, ArtefactKind, Unread, Why};
+use crate::object::{self, Leaf};
+use crate::open::{self, OpenError, What};
+use crate::parallel;
+use crate::run::{Allowance, Run};
+use crate::scan::{Take, artefact};
+
+/// Files of these names are unpacked by somebody, whatever they begin with.
+const NAMES: [&str; 9] = [".whl", ".zip", ".egg", ".jar", ".nupkg", ".pyz", ".pex", ".xpi", ".apk"];
+/// What deflate makes of a byte at the most.
+const DEFLATE: u64 = 1032;
+/// Unpacked bytes that are free of the limit of the ratio.
+const FREE: u64 = 1 << 30;
+/// Bytes of an end record without a comment.
+const END_SIZE: u64 = 22;
+
+/// Whether a file is an archive: by its first bytes, or because an unpacker would find one at its end.
+pub(crate) fn is_one(what: What, source: &dyn Source, at: &Locator) -> bool {
+    let name = at.file_name().to_ascii_lowercase();
+    match what {
+        What::Table => true,
+        What::Unread(_) => false,
+        What::Unknown => Zip::ends_as_one(source),
+        What::Format(_) if NAMES.iter().any(|ending| name.ends_with(ending)) => Zip::ends_as_one(source),
+        // a program that carries its files behind it
+        What::Format(Format::Elf | Format::Pe | Format::MachO) => {
+            let end = source.len().saturating_sub(END_SIZE);
+            source.bytes(end, 4).is_ok_and(|bytes| bytes == b"PK\x05\x06") && Zip::ends_as_one(source)
+        }
+        What::Format(_) => false,
+    }
+}
+
+fn is_wheel(at: &Locator) -> bool {
+    at.file_name().to_ascii_lowercase().ends_with(".whl")
+}
+
+fn kind(at: &Locator) -> ArtefactKind {
+    if is_wheel(at) { ArtefactKind::Wheel } else { ArtefactKind::Zip }
+}
+
+/// Scans an archive that is a file of its own.
+pub(crate) fn scan(run: &Run, source: &dyn Source, at: &Locator, take: &mut dyn Take) -> ControlFlow<()> {
+    let shown = artefact(at.clone(), kind(at), source.len());
+    let ratio = run.limits().ratio;
+    let mut room = source.len().saturating_mul(ratio).saturating_add(FREE);
+    let inner = Inner { run, source, at, shown: &shown, held: run.limits().held_bytes };
+    inner.whole(&mut room, take)
+}
+
+/// Opens an archive at `at` in `source`, a file that is none itself; what is in it belongs to `shown`, unless it is a wheel.
+pub(crate) fn nested(
+    run: &Run,
+    source: &dyn Source,
+    at: &Locator,
+    shown: &Artefact,
+    take: &mut dyn Take,
+) -> ControlFlow<()> {
+    let mut room = source.len().saturating_mul(run.limits().ratio).saturating_add(FREE);
+    let outer = at.root_file();
+    Inner { run, source, at: &outer, shown, held: run.limits().held_bytes }.nested(at, None, &mut room, take)
+}
+
+/// An archive that is open.
+struct Inner<'a> {
+    run: &'a Run,
+    /// The archive.
+    source: &'a dyn Source,
+    /// Where it is.
+    at: &'a Locator,
+    /// What its members belong to.
+    shown: &'a Artefact,
+    /// Bytes of archives that may still be held.
+    held: u64,
+}
+
+/// A member to look at.
+struct Job<'a> {
+    member: &'a ZipMember,
+    at: Locator,
+    /// Why it is not looked at.
+    skip: Option<Why>,
+    /// Its hash in `RECORD`.
+    hash: Option<&'a [u8; 32]>,
+}
+
+impl Job<'_> {
+    const fn weight(&self) -> u64 {
+        // what states no size may be anything
+        if self.member.size == u64::MAX { self.member.data.1 } else { self.member.size }
+    }
+}
+
+impl Inner<'_> {
+    /// The archive as an artefact.
+    fn whole(&self, room: &mut u64, take: &mut dyn Take) -> ControlFlow<()> {
+        take.begin(self.shown)?;
+        let without = self.members(room, take)?;
+        take.end(&Artefact { members_without_code: without, ..self.shown.clone() })
+    }
+
+    /// Its members, then the archives in it. Returns how many native files are without device code.
+    fn members(&self, room: &mut u64, take: &mut dyn Take) -> ControlFlow<(), u64> {
+        let run = self.run;
+        let zip = Zip::list(self.source, run.limits());
+        let mut without = 0u64;
+        let said = Leaf { diagnostics: self.doubts(&zip), ..Leaf::default() };
+        take.leaf(self.shown, said, &|_| Leaf { diagnostics: self.doubts(&zip), ..Leaf::default() })?;
+        if let Some(leaf) = self.prefix(&zip, take.allowance()) {
+            without = without.saturating_add(u64::from(leaf.member.is_none()));
+            take.leaf(self.shown, leaf, &|allowance| self.prefix(&zip, allowance).unwrap_or_default())?;
+        }
+        let record = self.record(&zip);
+        let jobs = self.jobs(&zip, &record, room);
+        let sizes = jobs.iter().filter(|job| job.skip.is_none() && job.member.size != u64::MAX);
+        run.progress.expect(sizes.map(|job| job.member.size).fold(0, u64::saturating_add));
+        let mut nested = Vec::new();
+        let mut done = |index: usize, leaf: Leaf, take: &mut dyn Take| {
+            let Some(job) = jobs.get(index) else { return ControlFlow::Continue(()) };
+            without = without.saturating_add(u64::from(leaf.is_candidate && leaf.member.is_none() && leaf.nested.is_empty()));
+            nested.extend(leaf.nested.iter().cloned());
+            take.leaf(self.shown, leaf, &|allowance| self.leaf(job, allowance))
+        };
+        let allowance = take.allowance();
+        if allowance.is_exact {
+            for (index, job) in jobs.iter().enumerate() {
+                let leaf = self.leaf(job, take.allowance());
+                done(index, leaf, take)?;
+            }
+        } else if take.is_live() {
+            let work = |job: &Job<'_>| self.leaf(job, allowance);
+            parallel::ordered(&run.pool, &jobs, Job::weight, work, |index, leaf| done(index, leaf, take))?;
+        } else {
+            let leaves = parallel::each(&jobs, Job::weight, || (), |(), job| self.leaf(job, allowance));
+            for (index, leaf) in leaves.into_iter().enumerate() {
+                done(index, leaf, take)?;
+            }
+        }
+        for at in nested {
+            self.nested(&at, Some(&zip), room, take)?;
+        }
+        ControlFlow::Continue(without)
+    }
+
+    /// Opens an archive in this one; `at` is where.
+    fn nested(&self, at: &Locator, zip: Option<&Zip>, room: &mut u64, take: &mut dyn Take) -> ControlFlow<()> {
+        let run = self.run;
+        let limits = run.limits();
+        let unread = |why: Why| Leaf::unread(at, why, false);
+        if open::depth(at) >= limits.depth {
+            return take.leaf(self.shown, unread(Why::TooDeep), &|_| unread(Why::TooDeep));
+        }
+        let steps = at.steps.get(self.at.steps.len()..).unwrap_or_default();
+        let mut flow = ControlFlow::Continue(());
+        let opened = open::with_stream(self.source, zip, steps, limits, self.held, &mut |stream, held| {
+            let fault = open::with_archive(stream, held, &mut |source, used| {
+                let left = held.saturating_sub(used);
+                flow = self.inside(source, at, left, room, take);
+            });
+            fault.map(|()| stream.fault())
+        });
+        flow?;
+        match opened {
+            Ok(Ok(None)) => ControlFlow::Continue(()),
+            Ok(Ok(Some(fault))) => {
+                let say = || Leaf::saying(Diagnostic::new(Code::MemberDamaged, at.clone(), fault.to_string()));
+                take.leaf(self.shown, say(), &|_| say())
+            }
+            Ok(Err(OpenError::Unread(why))) | Err(OpenError::Unread(why)) => {
+                take.leaf(self.shown, unread(why.clone()), &|_| unread(why.clone()))
+            }
+            Ok(Err(_)) | Err(_) => {
+                let say = || Leaf::saying(Diagnostic::new(Code::Changed, at.clone(), ""));
+                take.leaf(self.shown, say(), &|_| say())
+            }
+        }
+    }
+
+    /// What an inner archive holds: of a wheel an artefact of its own, else members of this one.
+    fn inside(
+        &self,
+        source: &dyn Source,
+        at: &Locator,
+        held: u64,
+        room: &mut u64,
+        take: &mut dyn Take,
+    ) -> ControlFlow<()> {
+        if is_wheel(at) {
+            let shown = artefact(at.clone(), ArtefactKind::Wheel, source.len());
+            return Inner { run: self.run, source, at, shown: &shown, held }.whole(room, take);
+        }
+        let inner = Inner { run: self.run, source, at, shown: self.shown, held };
+        inner.members(room, take)?;
+        ControlFlow::Continue(())
+    }
+
+    /// What is odd about the archive.
+    fn doubts(&self, zip: &Zip) -> Vec<Diagnostic> {
+        let at = || self.at.clone();
+        let found = zip.doubts.iter().map(|doubt| match doubt {
+            ZipDoubt::NoDirectory => {
+                Diagnostic::new(Code::ZipDirectory, at(), format!("{} members found", zip.members.len()))
+            }
+            ZipDoubt::DirectoryCut(count) => {
+                Diagnostic::new(Code::ZipDirectoryCut, at(), format!("after {count} entries"))
+            }
+            ZipDoubt::TooMany => {
+                Diagnostic::new(Code::LimitMembers, at(), format!("{} members", self.run.limits().entries))
+            }
+            ZipDoubt::DirectoryLarge(size) => Diagnostic::new(Code::LimitTable, at(), format!("a directory of {size} bytes")),
+            ZipDoubt::TwoEnds => {
+                Diagnostic::new(Code::ZipAmbiguous, at(), "a second end record stands behind the first, or it ends early")
+            }
+            ZipDoubt::DirectoryPlace => {
+                Diagnostic::new(Code::ZipAmbiguous, at(), "size and offset of its directory disagree")
+            }
+            ZipDoubt::Prefix(size) => self.before(*size),
+            _ => Diagnostic::new(Code::ZipAmbiguous, at(), ""),
+        });
+        found.collect()
+    }
+
+    /// What stands before an archive: a script or program unpacks it, anything else makes it two files at once, and a wheel
+    /// has nothing there.
+    fn before(&self, size: u64) -> Diagnostic {
+        let prefix = self.source.bytes(0, SNIFF_SIZE).unwrap_or_default();
+        let format = Format::sniff(&prefix).filter(|format| *format != Format::Zip);
+        let is_program = matches!(format, Some(Format::Elf | Format::Pe | Format::MachO) | None);
+        let what = format.map_or("", Format::name);
+        let gap = if what.is_empty() { "" } else { " of " };
+        let detail = format!("{size} bytes{gap}{what} stand before its first member");
+        if is_program && !is_wheel(self.at) {
+            return Diagnostic::new(Code::ZipPrefix, self.at.clone(), detail).weighed(Level::Note);
+        }
+        Diagnostic::new(Code::ZipAmbiguous, self.at.clone(), detail)
+    }
+
+    /// The code in what stands before an archive.
+    fn prefix(&self, zip: &Zip, allowance: Allowance) -> Option<Leaf> {
+        let size = zip.doubts.iter().find_map(|doubt| match doubt {
+            ZipDoubt::Prefix(size) => Some(*size),
+            _ => None,
+        })?;
+        let at = self.at.inside(*b"(before the archive)", Place::Part { offset: 0, size });
+        let mut leaf = object::scan(self.run, &at, &mut *self.source.stream(0, size), false, allowance);
+        if let Some(member) = &mut leaf.member {
+            member.path = "(before the archive)".to_owned();
+        }
+        leaf.is_candidate.then_some(leaf)
+    }
+
+    /// The members, in the order of the table; those that would unpack to more than there is room for are not looked at.
+    fn jobs<'z>(&self, zip: &'z Zip, record: &'z HashMap<Vec<u8>, [u8; 32]>, room: &mut u64) -> Vec<Job<'z>> {
+        let jobs = zip.members.iter().enumerate().map(|(index, member)| {
+            let at = self.at.inside(&*member.name, Place::Member(index));
+            // without a stated size, what the packed bytes can make at the most
+            let most = if member.size == u64::MAX { member.data.1.saturating_mul(DEFLATE) } else { member.size };
+            let skip = if member.encrypted {
+                Some(Why::Encrypted)
+            } else {
+                match room.checked_sub(most) {
+                    Some(left) => {
+                        *room = left;
+                        None
+                    }
+                    None => Some(Why::OverBudget("ratio")),
+                }
+            };
+            Job { member, at, skip, hash: record.get(&*member.name) }
+        });
+        jobs.collect()
+    }
+
+    fn leaf(&self, job: &Job<'_>, allowance: Allowance) -> Leaf {
+        let mut leaf = self.read(job, allowance);
+        let detail = match job.member.doubt {
+            Some(MemberDoubt::NameCut) => "its name ends at a NUL, as installers cut it",
+            Some(MemberDoubt::LocalName) => "its own header has another name than the directory",
+            Some(MemberDoubt::LocalSizes) => {
+                "its own header states another method, size or checksum than the directory"
+            }
+            _ => "",
+        };
+        if !detail.is_empty() {
+            leaf.diagnostics.push(Diagnostic::new(Code::MemberAmbiguous, job.at.clone(), detail));
+        }
+        if let Some(found) = &mut leaf.member {
+            found.path = job.at.names(self.shown.at.steps.len());
+            found.packed = Some(job.member.data.1);
+        }
+        leaf
+    }
+
+    fn read(&self, job: &Job<'_>, allowance: Allowance) -> Leaf {
+        let (run, member) = (self.run, job.member);
+        let saying = |code, detail: &str| Leaf::saying(Diagnostic::new(code, job.at.clone(), detail));
+        match member.doubt {
+            Some(MemberDoubt::Missing) => return saying(Code::ZipMemberMissing, ""),
+            Some(MemberDoubt::Overlap) => return saying(Code::MemberOverlap, ""),
+            _ => {}
+        }
+        let opened = match &job.skip {
+            Some(why) => Err(why.clone()),
+            None => open::member(self.source, member, run.limits()),
+        };
+        let stream = match opened {
+            Ok(stream) => stream,
+            Err(why) => {
+                let mut leaf = match &why {
+                    Why::Encrypted => saying(Code::Encrypted, ""),
+                    Why::Method(method) => saying(Code::ZipMethod, method),
+                    Why::OverBudget("member_bytes") => saying(Code::LimitBytes, &format!("{} bytes", member.size)),
+                    _ => return Leaf::unread(&job.at, why, false),
+                };
+                leaf.unread.push(Unread { at: job.at.clone(), why });
+                return leaf;
+            }
+        };
+        let mut stream = open::checked(stream, member, job.hash.is_some());
+        let mut leaf = object::scan(run, &job.at, &mut stream, false, allowance);
+        if !leaf.is_candidate {
+            run.progress.advance(member.size);
+            return leaf;
+        }
+        if !leaf.nested.is_empty() || leaf.put_off {
+            return leaf;
+        }
+        let fault = stream.fault();
+        let (checksum, hash) = stream.finish();
+        let mut say = |code, detail: &str| leaf.diagnostics.push(Diagnostic::new(code, job.at.clone(), detail));
+        if member.method == ZipMethod::Stored && member.size != u64::MAX && member.size != member.data.1 {
+            say(Code::MemberDamaged, &format!("{} bytes are stored, {} are stated", member.data.1, member.size));
+        } else if checksum.is_some() && checksum != member.checksum {
+            say(Code::MemberDamaged, "member does not have the checksum that the archive states");
+        } else if fault.is_none() && job.hash.zip(hash.as_ref()).is_some_and(|(stated, own)| stated != own) {
+            say(Code::RecordHash, "");
+        }
+        leaf
+    }
+
+    /// The hashes that the wheel's `RECORD` states, by path, where they are to be compared.
+    fn record(&self, zip: &Zip) -> HashMap<Vec<u8>, [u8; 32]> {
+        let options = &self.run.options;
+        if !(options.hashes || options.verify) || !is_wheel(self.at) {
+            return HashMap::new();
+        }
+        let is_record = |member: &&ZipMember| {
+            let folder = member.name.strip_suffix(b".dist-info/RECORD");
+            folder.is_some_and(|folder| !folder.contains(&b'/')) && member.is_there()
+        };
+        let limit = options.limits.table_bytes;
+        let Some(member) = zip.members.iter().find(is_record).filter(|member| member.size <= limit) else {
+            return HashMap::new();
+        };
+        let Ok(mut stream) = open::member(self.source, member, &options.limits) else { return HashMap::new() };
+        stream.fill(usize::try_from(member.size).unwrap_or(0));
+        let rows = stream.window().split(|byte| *byte == b'\n').filter_map(row);
+        rows.collect()
+    }
+}
+
+/// A row of `RECORD`: path, `sha256=` and the hash in URL-safe base64 without padding, size. A path with a comma is quoted.
+fn row(line: &[u8]) -> Option<(Vec<u8>, [u8; 32])> {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let mut fields = line.rsplitn(3, |byte| *byte == b',');
+    let (_, hash, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let path = match path.strip_prefix(b"\"").and_then(|path| path.strip_suffix(b"\"")) {
+        Some(quoted) => quoted.split(|byte| *byte == b'"').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&b'"'),
+        None => path.to_vec(),
+    };
+    Some((path, base64(hash.strip_prefix(b"sha256=")?)?))
+}
+
+/// 32 bytes from 43 characters.
+fn base64(text: &[u8]) -> Option<[u8; 32]> {
+    let mut bytes = Vec::with_capacity(33);
+    let (mut bits, mut number) = (0u32, 0u32);
+    for byte in text.iter().filter(|byte| **byte != b'=') {
+        let digit = match byte {
+            b'A'..=b'Z' => byte.checked_sub(b'A')?,
+            b'a'..=b'z' => byte.checked_sub(b'a')?.checked_add(26)?,
+            b'0'..=b'9' => byte.checked_sub(b'0')?.checked_add(52)?,
+            b'-' => 62,
+            b'_' => 63,
+            _ => return None,
+        };
+        number = (number << 6) | u32::from(digit);
+        bits = bits.checked_add(6)?;
+        if bits >= 8 {
+            bits = bits.checked_sub(8)?;
+            bytes.push(u8::try_from((number >> bits) & 0xff).ok()?);
+        }
+        if bytes.len() > 32 {
+            return None;
+        }
+    }
+    bytes.try_into().ok()
+}
