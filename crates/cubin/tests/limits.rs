@@ -48,7 +48,7 @@ fn written(body: &[u8], rows: &[Row]) -> Vec<u8> {
     data.extend((if plain == 0 { rows.len() as u64 + 1 } else { 0 }).to_le_bytes());
     data.extend([0; 24]);
     for (name, kind, offset, size, link, info) in rows {
-        data.extend((*name as u32).to_le_bytes());
+        data.extend(u32::try_from(*name).unwrap().to_le_bytes());
         data.extend(kind.to_le_bytes());
         data.extend([0; 16]);
         data.extend((64 + *offset as u64).to_le_bytes());
@@ -64,7 +64,7 @@ fn written(body: &[u8], rows: &[Row]) -> Vec<u8> {
 /// A kernel with its code in section `code`.
 fn symbol(name: usize, code: u16) -> [u8; 24] {
     let mut symbol = [0; 24];
-    symbol[..4].copy_from_slice(&(name as u32).to_le_bytes());
+    symbol[..4].copy_from_slice(&u32::try_from(name).unwrap().to_le_bytes());
     symbol[4..6].copy_from_slice(&[0x12, 0x10]);
     symbol[6..8].copy_from_slice(&code.to_le_bytes());
     symbol

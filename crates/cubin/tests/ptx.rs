@@ -1,5 +1,11 @@
 //! Kernels of PTX texts and their directives.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a panic here is a failing test")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a panic here is a failing test"
+)]
 
 mod common;
 
@@ -136,7 +142,7 @@ fn kernels_of_hostile_texts_are_counted_in_time() {
         "{",
         "x",
     ] {
-        quick(unit, 5_300_000, |text| drop(PtxKernels::new(text).count()));
+        quick(unit, 5_300_000, |text| assert!(PtxKernels::new(text).count() <= text.len() / 7));
     }
     // what follows a comment or string that does not end is not looked at
     let names = |text: &[u8]| PtxKernels::new(text).map(|kernel| kernel.name.to_vec()).collect::<Vec<_>>();
