@@ -256,8 +256,9 @@ fn well_formed_names_end_in_bounded_time() {
         shown += usize::from(soon(&name).is_some());
         // the same, damaged somewhere
         let at = 2 + random.below(name.len() - 2);
-        soon(&name[..at]);
-        soon(&format!("{}S999_{}", &name[..at], &name[at..]));
+        let (start, end) = name.split_at(at);
+        soon(start);
+        soon(&format!("{start}S999_{end}"));
     }
     assert!(shown > 10_000, "{shown} of 50,000 are well-formed and can be shown");
 }
