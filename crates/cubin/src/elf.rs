@@ -1,13 +1,13 @@
 use gpu_arch::{Arch, Suffix};
 use object::LittleEndian;
 use object::elf::{FileHeader32, FileHeader64};
-use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::read::elf::FileHeader;
 
 use crate::attributes::accelerator_target;
 use crate::head::{Abi, FileType, Head};
-use crate::symbols;
+use crate::sections::Table;
 use crate::toolkit;
-use crate::{Error, ErrorKind};
+use crate::{Error, Functions};
 
 /// Whether a cubin is family code (suffix `f`), which its ELF encodes nowhere but in the command line that ptxas notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +40,7 @@ impl Cubin {
     /// Reads the cubin that is `data`; bytes behind its end do no harm.
     ///
     /// # Errors
-    /// [`ErrorKind::NotCubin`], or [`ErrorKind::Sections`] where the section table cannot be read; the number of
+    /// [`ErrorKind::NotCubin`](crate::ErrorKind::NotCubin), or [`ErrorKind::Sections`](crate::ErrorKind::Sections) where the section table cannot be read; the number of
     /// [`Head::parse`] stands nevertheless.
     pub fn parse(data: &[u8]) -> Result<Self, Error> {
         let head = Head::parse(data)?;
@@ -52,9 +52,9 @@ impl Cubin {
     }
 
     fn read<Elf: FileHeader<Endian = LittleEndian>>(head: Head, data: &[u8]) -> Result<Self, Error> {
-        let sections = sections::<Elf>(data)?;
-        let compat = section(&sections, data, b".nv.compat");
-        let notes = toolkit::Notes::read(section(&sections, data, b".note.nv.tkinfo"));
+        let sections = Table::<Elf>::parse(data)?;
+        let compat = sections.section(b".nv.compat");
+        let notes = toolkit::Notes::read(sections.section(b".note.nv.tkinfo"));
         let accelerated = match head.abi {
             // sm_60 and sm_61 cubins of CUDA 8.0 set the same bit for another reason
             Abi::V7 => head.number >= 90 && head.flags & 0x800 != 0,
@@ -63,7 +63,7 @@ impl Cubin {
                 None => head.flags & 0x8 != 0,
             },
         };
-        let family = match (head.abi, notes.arch_suffix()) {
+        let family = match (head.abi, notes.arch_suffix) {
             (Abi::V7, _) | (Abi::V8, Some(Suffix::None | Suffix::A)) => Family::No,
             (Abi::V8, Some(Suffix::F)) => Family::Yes,
             (Abi::V8, None) => Family::Unknown,
@@ -75,15 +75,9 @@ impl Cubin {
         };
         let toolkit = match head.abi {
             Abi::V7 => toolkit::from_number(head.version),
-            Abi::V8 => notes.version.or_else(|| toolkit::cuinfo(section(&sections, data, b".note.nv.cuinfo")?)),
+            Abi::V8 => notes.version.or_else(|| toolkit::cuinfo(sections.section(b".note.nv.cuinfo")?)),
         };
-        Ok(Self {
-            head,
-            arch: Arch::new(head.number, suffix),
-            family,
-            toolkit,
-            has_kernels: symbols::kernels::<Elf>(&sections, data).map(|kernels| !kernels.is_empty()),
-        })
+        Ok(Self { head, arch: Arch::new(head.number, suffix), family, toolkit, has_kernels: sections.has_kernels() })
     }
 
     /// Whether the driver can load it: it is linked.
@@ -95,30 +89,8 @@ impl Cubin {
     /// Names of the entry functions in the order of the symbol table, mangled; empty where there is no symbol table.
     ///
     /// # Errors
-    /// As [`Cubin::parse`].
+    /// As [`Functions::parse`].
     pub fn kernels(data: &[u8]) -> Result<Vec<&[u8]>, Error> {
-        Head::parse(data)?;
-        if data.get(4) == Some(&2) {
-            Ok(symbols::kernels(&sections::<FileHeader64<LittleEndian>>(data)?, data).unwrap_or_default())
-        } else {
-            Ok(symbols::kernels(&sections::<FileHeader32<LittleEndian>>(data)?, data).unwrap_or_default())
-        }
+        Ok(Functions::parse(data)?.kernels().map(|kernel| kernel.name).collect())
     }
-}
-
-fn sections<Elf: FileHeader<Endian = LittleEndian>>(data: &[u8]) -> Result<SectionTable<'_, Elf>, Error> {
-    let header = Elf::parse(data).map_err(|_| Error { kind: ErrorKind::NotCubin, offset: 0 })?;
-    let error = Error { kind: ErrorKind::Sections, offset: header.e_shoff(LittleEndian).into() };
-    header.sections(LittleEndian, data).map_err(|_| error)
-}
-
-/// The file bytes of the first section of that name. `.nv.shared*` have none although their type is not `NOBITS`, so
-/// ask for no such section.
-pub(crate) fn section<'data, Elf: FileHeader<Endian = LittleEndian>>(
-    sections: &SectionTable<'data, Elf>,
-    data: &'data [u8],
-    name: &[u8],
-) -> Option<&'data [u8]> {
-    let (_, header) = sections.section_by_name(LittleEndian, name)?;
-    header.data(LittleEndian, data).ok()
 }

@@ -1,7 +1,7 @@
 use object::elf::STT_FUNC;
 
 /// Bit of `st_other` that marks a kernel.
-const STO_CUDA_ENTRY: u8 = 0x10;
+pub(crate) const STO_CUDA_ENTRY: u8 = 0x10;
 
 /// What a function is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

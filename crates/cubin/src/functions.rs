@@ -2,7 +2,7 @@ use crate::function::Function;
 use crate::head::Head;
 use crate::resources::ResourceIndex;
 use crate::sections::{Section, Tables};
-use crate::{Error, FileType};
+use crate::{Error, FileType, Limits};
 
 /// The functions of a whole cubin, kernels and device functions, in the order of its symbol table.
 ///
@@ -29,15 +29,24 @@ pub struct Functions<'data> {
 }
 
 impl<'data> Functions<'data> {
-    /// Reads the cubin that is `data`; bytes behind its end do no harm. A cubin without a symbol table has no functions.
+    /// Reads the cubin that is `data`, within [`Limits::default`]; bytes behind its end do no harm. A cubin without a
+    /// symbol table has no functions.
     ///
     /// # Errors
     /// [`ErrorKind::NotCubin`](crate::ErrorKind::NotCubin), [`ErrorKind::Sections`](crate::ErrorKind::Sections) where
     /// the section table cannot be read, [`ErrorKind::Symbols`](crate::ErrorKind::Symbols) where the symbol table lies
-    /// outside the data.
+    /// outside the data, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there is more than the limits allow.
     pub fn parse(data: &'data [u8]) -> Result<Self, Error> {
+        Self::parse_within(data, &Limits::default())
+    }
+
+    /// As [`Functions::parse`], within the caller's limits.
+    ///
+    /// # Errors
+    /// As [`Functions::parse`].
+    pub fn parse_within(data: &'data [u8], limits: &Limits) -> Result<Self, Error> {
         let head = Head::parse(data)?;
-        Ok(Self { data, head, tables: Tables::read(data)? })
+        Ok(Self { data, head, tables: Tables::read(data, limits)? })
     }
 
     /// All of them.

@@ -15,18 +15,19 @@
 mod attributes;
 #[cfg(feature = "demangle")]
 mod demangle;
+mod digits;
 mod elf;
 mod function;
 mod functions;
 mod head;
 mod info;
 mod ir;
+mod limits;
 mod prefix;
 mod provenance;
 mod ptx;
 mod resources;
 mod sections;
-mod symbols;
 mod toolkit;
 
 pub use attributes::{Attributes, accelerator_target};
@@ -37,10 +38,12 @@ pub use function::{Binding, Function, FunctionKind};
 pub use functions::Functions;
 pub use head::{Abi, EM_CUDA, FileType, HEAD_SIZE, Head};
 pub use ir::{LTO_IR_MAGIC, TILE_IR_MAGIC, TileIrHead};
+pub use limits::Limits;
 pub use prefix::{PrefixOutcome, SymbolPrefix};
 pub use provenance::{Language, Provenance};
 pub use ptx::{
-    PTX_HEAD_LIMIT, PtxHead, PtxKernel, PtxLinkage, PtxVersion, is_ptx_text_byte, ptx_kernel_details, ptx_kernels,
+    PTX_HEAD_LIMIT, PtxHead, PtxKernel, PtxKernels, PtxLinkage, PtxVersion, is_ptx_text_byte, ptx_kernel_details,
+    ptx_kernels, ptx_kernels_within,
 };
 pub use resources::{ModuleResources, Parameter, ResourceIndex, Resources};
 pub use toolkit::ToolNote;
@@ -64,6 +67,8 @@ pub enum ErrorKind {
     Sections,
     /// The symbol table or its strings lie outside the data.
     Symbols,
+    /// More than [`Limits`] allow. What was asked for is there, and was not read.
+    Limit,
 }
 
 impl core::fmt::Display for Error {
@@ -72,6 +77,7 @@ impl core::fmt::Display for Error {
             ErrorKind::NotCubin => f.write_str("not a cubin"),
             ErrorKind::Sections => write!(f, "section table of the cubin is damaged at {:#x}", self.offset),
             ErrorKind::Symbols => f.write_str("symbol table of the cubin is damaged"),
+            ErrorKind::Limit => f.write_str("more functions, sections or bytes of names than the limit"),
         }
     }
 }

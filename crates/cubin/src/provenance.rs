@@ -1,9 +1,10 @@
 use crate::attributes::Attributes;
 use crate::head::{Abi, Head};
 use crate::info::{self, u32_at};
+use crate::limits::{Budget, REACHED};
 use crate::sections::Tables;
 use crate::toolkit::{self, Version};
-use crate::{Error, ToolNote};
+use crate::{Error, Limits, ToolNote};
 
 /// The language that the compiler noted, record 0x66 of `.nv.info.FUNCTION` (CUDA 13). Observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,12 +81,18 @@ impl<'data> Provenance<'data> {
     ///
     /// # Errors
     /// [`ErrorKind::NotCubin`](crate::ErrorKind::NotCubin), or [`ErrorKind::Sections`](crate::ErrorKind::Sections) where
-    /// the section table cannot be read.
+    /// the section table cannot be read, [`ErrorKind::Limit`](crate::ErrorKind::Limit) where there is more than
+    /// [`Limits::default`] allow, or where the sections of `.nv.info` lie upon each other.
     pub fn parse(data: &'data [u8]) -> Result<Self, Error> {
+        let limits = Limits::default();
         let head = Head::parse(data)?;
-        let sections = Tables::sections(data)?;
+        let sections = Tables::sections(data, &limits)?;
         let section = |name: &[u8]| sections.iter().find(|section| section.name == name).map(|found| found.bytes(data));
-        let tools: Vec<_> = section(b".note.nv.tkinfo").map(toolkit::notes).unwrap_or_default();
+        let tools = section(b".note.nv.tkinfo").into_iter().flat_map(toolkit::notes);
+        let tools: Vec<_> = tools.take(limits.functions.saturating_add(1)).collect();
+        if tools.len() > limits.functions {
+            return Err(REACHED);
+        }
         let cuinfo = section(b".note.nv.cuinfo");
         let note = cuinfo.or_else(|| section(b".note.nv.cuver"));
         let mut provenance = Self {
@@ -101,8 +108,11 @@ impl<'data> Provenance<'data> {
             language: None,
             tools,
         };
+        let mut budget = Budget::of(data, 1);
         for info in sections.iter().filter(|section| section.name.starts_with(b".nv.info")) {
-            for (attribute, value) in Attributes::new(info.bytes(data)) {
+            let bytes = info.bytes(data);
+            budget.take(bytes.len())?;
+            for (attribute, value) in Attributes::new(bytes) {
                 let number = || u32_at(value, 0);
                 match attribute {
                     info::CUDA_API_VERSION if provenance.api_version.is_none() => {

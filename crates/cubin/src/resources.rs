@@ -1,10 +1,12 @@
-use foldhash::HashMap;
+use foldhash::{HashMap, HashMapExt};
 
 use crate::attributes::Attributes;
+use crate::digits::number;
 use crate::function::Function;
 use crate::functions::Functions;
 use crate::head::Abi;
 use crate::info::{self, three, u16_at, u32_at};
+use crate::limits::Budget;
 use crate::provenance::Language;
 use crate::sections::Section;
 
@@ -89,7 +91,7 @@ pub struct ModuleResources {
 }
 
 /// Which section a function owns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Owned {
     Info,
     Shared,
@@ -97,45 +99,82 @@ enum Owned {
     Constant(u8),
 }
 
-/// Records of `.nv.info` about one symbol.
+/// A section that is named after a function. Ordered so that those of one name and kind are together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct OwnedSection {
+    /// Number of the name.
+    name: u32,
+    owned: Owned,
+    /// Index of the section of code that it points to.
+    code: u32,
+    section: u32,
+}
+
+/// What is known of one function before its own section is read.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stated {
     registers: Option<u32>,
     stack: Option<u32>,
     frame: Option<u32>,
     max_stack: Option<u32>,
+    /// Its `.nv.info.K` is beyond what is read.
+    is_unread: bool,
 }
+
+/// How often the bytes of a cubin may be read as records of `.nv.info`, shared ones and those of functions each. In an
+/// honest file no two of these sections lie on the same bytes, and none is of two functions.
+const READINGS: usize = 2;
 
 /// The resource figures of a cubin, ready to be looked up: `.nv.info` read once, sections by their owner.
 #[derive(Clone, Debug)]
 pub struct ResourceIndex<'functions, 'data> {
     functions: &'functions Functions<'data>,
-    stated: HashMap<u32, Stated>,
-    owned: HashMap<&'data [u8], Vec<(Owned, usize)>>,
+    /// In the order of the functions.
+    stated: Vec<Stated>,
+    /// Numbers of the names of functions.
+    names: HashMap<&'data [u8], u32>,
+    /// In order.
+    owned: Vec<OwnedSection>,
+    is_complete: bool,
 }
 
 impl<'functions, 'data> ResourceIndex<'functions, 'data> {
     pub(crate) fn new(functions: &'functions Functions<'data>) -> Self {
-        let mut index = Self { functions, stated: HashMap::default(), owned: HashMap::default() };
-        for (number, section) in functions.tables.sections.iter().enumerate() {
+        let all = functions.all();
+        let mut names = HashMap::with_capacity(all.len());
+        for (number, function) in all.iter().enumerate() {
+            names.entry(function.name).or_insert(u32::try_from(number).unwrap_or(u32::MAX));
+        }
+        let stated = vec![Stated::default(); all.len()];
+        let mut index = Self { functions, stated, names, owned: Vec::new(), is_complete: true };
+        let mut budget = Budget::of(functions.data, READINGS);
+        for (number, section) in (0_u32..).zip(&functions.tables.sections) {
             if section.name == b".nv.info" {
-                index.read_info(section.bytes(functions.data));
-            } else if let Some((owned, owner)) = owner(section.name) {
-                index.owned.entry(owner).or_default().push((owned, number));
+                let bytes = section.bytes(functions.data);
+                if budget.take(bytes.len()).is_ok() {
+                    index.read_info(bytes);
+                } else {
+                    index.is_complete = false;
+                }
+            } else if let Some((owned, owner)) = owner(section.name)
+                && let Some(name) = index.names.get(owner)
+            {
+                let code = section.info & 0x00ff_ffff;
+                index.owned.push(OwnedSection { name: *name, owned, code, section: number });
             }
         }
+        index.owned.sort_unstable();
+        index.allot();
         index
     }
 
     fn read_info(&mut self, bytes: &[u8]) {
         for (attribute, value) in Attributes::new(bytes) {
             let (Some(symbol), Some(number)) = (u32_at(value, 0), u32_at(value, 4)) else { continue };
-            let entry = match attribute {
-                info::REGCOUNT | info::MIN_STACK_SIZE | info::FRAME_SIZE | info::MAX_STACK_SIZE => {
-                    self.stated.entry(symbol).or_default()
-                }
-                _ => continue,
-            };
+            let known =
+                matches!(attribute, info::REGCOUNT | info::MIN_STACK_SIZE | info::FRAME_SIZE | info::MAX_STACK_SIZE);
+            let place = if known { place(self.functions.all(), symbol) } else { None };
+            let Some(entry) = place.and_then(|place| self.stated.get_mut(place)) else { continue };
             match attribute {
                 info::REGCOUNT => entry.registers = Some(number),
                 info::MIN_STACK_SIZE => entry.stack = Some(number),
@@ -145,11 +184,36 @@ impl<'functions, 'data> ResourceIndex<'functions, 'data> {
         }
     }
 
+    /// Gives each function its own `.nv.info.K`, in their order, as long as all together do not take more than the cubin
+    /// can have.
+    fn allot(&mut self) {
+        let mut budget = Budget::of(self.functions.data, READINGS);
+        for (place, function) in self.functions.all().iter().enumerate() {
+            let info = self.owned_by(function).find(|(owned, _)| *owned == Owned::Info);
+            let bytes = info.map_or(0, |(_, section)| section.bytes(self.functions.data).len());
+            if budget.take(bytes).is_err() {
+                self.is_complete = false;
+                if let Some(stated) = self.stated.get_mut(place) {
+                    stated.is_unread = true;
+                }
+            }
+        }
+    }
+
+    /// Whether all that the cubin states of its functions was read. It is not where the sections of `.nv.info` lie upon
+    /// each other, so that reading them all takes more than twice the cubin, which no honest one does: what is missing
+    /// then counts as not stated.
+    #[must_use]
+    pub const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
     /// The figures of `function`, which must be of the same cubin. A function inside the section of another has figures
     /// in `.nv.info` only.
     #[must_use]
     pub fn of(&self, function: &Function<'data>) -> Resources {
-        let stated = self.stated.get(&function.symbol).copied().unwrap_or_default();
+        let place = place(self.functions.all(), function.symbol);
+        let stated = place.and_then(|place| self.stated.get(place)).copied().unwrap_or_default();
         let text = self.functions.section(function).filter(|_| !function.is_inside_another());
         let mut resources = Resources {
             registers: stated.registers.or_else(|| text.map(|text| text.info >> 24).filter(|count| *count > 0)),
@@ -167,6 +231,7 @@ impl<'functions, 'data> ResourceIndex<'functions, 'data> {
         }
         for (owned, section) in self.owned_by(function) {
             match owned {
+                Owned::Info if stated.is_unread => {}
                 Owned::Info => {
                     read_own_info(section.bytes(self.functions.data), self.functions.head.abi, &mut resources)
                 }
@@ -175,7 +240,6 @@ impl<'functions, 'data> ResourceIndex<'functions, 'data> {
                 Owned::Constant(bank) => resources.constants.push((bank, section.size)),
             }
         }
-        resources.constants.sort_unstable();
         resources
     }
 
@@ -200,16 +264,32 @@ impl<'functions, 'data> ResourceIndex<'functions, 'data> {
         self.functions.is_relocatable()
     }
 
-    /// Sections named after `function`. Where two local functions of one name have sections, those go to each that point
-    /// back to its code.
+    /// Sections named after `function`, of each kind one. Where two local functions of one name have sections, each has
+    /// the one that points back to its code.
     fn owned_by(&self, function: &Function<'data>) -> impl Iterator<Item = (Owned, &Section<'data>)> {
-        let all = self.owned.get(function.name).map(Vec::as_slice).unwrap_or_default();
-        let ambiguous = |owned: Owned| all.iter().filter(|(other, _)| *other == owned).nth(1).is_some();
-        all.iter().filter_map(move |(owned, number)| {
-            let section = self.functions.tables.sections.get(*number)?;
-            (section.info & 0x00ff_ffff == function.section || !ambiguous(*owned)).then_some((*owned, section))
+        let name = self.names.get(function.name).filter(|_| !function.is_inside_another());
+        let from = |name: u32| self.owned.get(self.owned.partition_point(|section| section.name < name)..);
+        let mut rest = name.and_then(|name| from(*name)).unwrap_or_default();
+        let code = function.section;
+        let found = core::iter::from_fn(move || {
+            let first = rest.first().filter(|first| Some(&first.name) == name)?;
+            // those of the same name and kind, among which the search is fast
+            let of_kind = |section: &OwnedSection| (section.name, section.owned) == (first.name, first.owned);
+            let (same, behind) = rest.split_at_checked(rest.partition_point(of_kind))?;
+            rest = behind;
+            let own = same.get(same.partition_point(|section| section.code < code)).filter(|own| own.code == code);
+            Some(own.or((same.len() == 1).then_some(first)))
+        });
+        found.flatten().filter_map(|own| {
+            let section = self.functions.tables.sections.get(usize::try_from(own.section).ok()?)?;
+            Some((own.owned, section))
         })
     }
+}
+
+/// Where the function of that symbol stands in the list.
+fn place(functions: &[Function<'_>], symbol: u32) -> Option<usize> {
+    functions.binary_search_by_key(&symbol, |function| function.symbol).ok()
 }
 
 /// `.nv.info.K` -> what it is, `K`.
@@ -224,12 +304,13 @@ fn owner(name: &[u8]) -> Option<(Owned, &[u8])> {
         })
 }
 
+/// More than any device has: 18.
+const BANKS: u8 = 32;
+
 /// `.nv.constant0.K` -> 0, `.K`.
 fn constant(name: &[u8]) -> Option<(u8, &[u8])> {
     let rest = name.strip_prefix(b".nv.constant")?;
-    let digits = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
-    let (digits, rest) = rest.split_at_checked(digits)?;
-    Some((core::str::from_utf8(digits).ok()?.parse().ok()?, rest))
+    number(rest).filter(|(bank, _)| *bank < BANKS)
 }
 
 fn read_own_info(bytes: &[u8], abi: Abi, resources: &mut Resources) {

@@ -1,11 +1,12 @@
 //! Which toolkit made a cubin, and with which `-arch`: the notes that ptxas and nvlink leave.
 
-use gpu_arch::{Arch, Suffix};
+use gpu_arch::Suffix;
 use memchr::memmem;
 use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::NoteIterator;
 
+use crate::digits::number;
 use crate::info::u16_at;
 
 /// Major and minor version of a toolkit.
@@ -37,46 +38,33 @@ pub struct ToolNote<'data> {
 }
 
 /// The notes in a `.note.nv.tkinfo` section: nvlink's first, then one of each input's ptxas. A damaged note ends them.
-pub(crate) fn notes(section: &[u8]) -> Vec<ToolNote<'_>> {
-    let mut notes = Vec::new();
-    let Ok(mut records) = NoteIterator::<FileHeader64<LittleEndian>>::new(LittleEndian, 4, section) else {
-        return notes;
-    };
-    while let Ok(Some(record)) = records.next() {
-        let desc = record.desc();
+pub(crate) fn notes(section: &[u8]) -> impl Iterator<Item = ToolNote<'_>> {
+    let mut records = NoteIterator::<FileHeader64<LittleEndian>>::new(LittleEndian, 4, section).ok();
+    core::iter::from_fn(move || {
+        let desc = records.as_mut()?.next().ok()??.desc();
         let text = |field| string(desc, field).unwrap_or_default();
         let version = text(12);
-        notes.push(ToolNote {
-            tool: text(8),
-            version,
-            branch: text(16),
-            command_line: text(20),
-            release: release(version),
-        });
-    }
-    notes
+        Some(ToolNote { tool: text(8), version, branch: text(16), command_line: text(20), release: release(version) })
+    })
 }
 
 /// What [`notes`] say of the architecture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Notes {
-    /// Of the first note: the tool that wrote the file.
+    /// Of the first note that tells it: the tool that wrote the file.
     pub(crate) version: Option<Version>,
-    last_arch: Option<Arch>,
+    /// The suffix of the last `-arch sm_...`, `None` if no note has one.
+    pub(crate) arch_suffix: Option<Suffix>,
 }
 
 impl Notes {
     pub(crate) fn read(section: Option<&[u8]>) -> Self {
-        let notes = section.map(notes).unwrap_or_default();
-        Self {
-            version: notes.iter().find_map(|note| note.release),
-            last_arch: notes.iter().rev().find_map(|note| arch_option(note.command_line)),
+        let mut read = Self::default();
+        for note in section.into_iter().flat_map(notes) {
+            read.version = read.version.or(note.release);
+            read.arch_suffix = arch_option(note.command_line).or(read.arch_suffix);
         }
-    }
-
-    /// The suffix of the last `-arch sm_...`, `None` if no note has one.
-    pub(crate) fn arch_suffix(&self) -> Option<Suffix> {
-        self.last_arch.map(|arch| arch.suffix())
+        read
     }
 }
 
@@ -91,29 +79,36 @@ fn string(desc: &[u8], field: usize) -> Option<&[u8]> {
 /// `Cuda compilation tools, release 13.5, V13.5.37` -> (13, 5).
 fn release(text: &[u8]) -> Option<(u16, u16)> {
     let at = memmem::find(text, b"release ")?.checked_add(8)?;
-    let text = core::str::from_utf8(text.get(at..)?).ok()?;
-    let number = text.split(|c: char| c != '.' && !c.is_ascii_digit()).next()?;
-    let (major, minor) = number.split_once('.')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    let (major, rest) = number(text.get(at..)?)?;
+    let (minor, rest) = number(rest.strip_prefix(b".")?)?;
+    (!rest.starts_with(b".")).then_some((major, minor))
 }
 
-/// The architecture of the last `-arch sm_NNNx` of a command line.
-fn arch_option(text: &[u8]) -> Option<Arch> {
-    let words = core::str::from_utf8(text).ok()?.split_ascii_whitespace();
+/// The suffix of the last `-arch sm_NNNx` of a command line.
+fn arch_option(text: &[u8]) -> Option<Suffix> {
+    let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let mut found = None;
     let mut is_value = false;
     for word in words {
-        let value = match word.strip_prefix("-arch=") {
+        let value = match word.strip_prefix(b"-arch=") {
             Some(value) => Some(value),
             None if is_value => Some(word),
             None => None,
         };
-        is_value = word == "-arch";
-        if let Some(arch) = value.and_then(|value| value.strip_prefix("sm_")).and_then(|value| value.parse().ok()) {
-            found = Some(arch);
-        }
+        is_value = word == b"-arch";
+        found = value.and_then(suffix).or(found);
     }
     found
+}
+
+/// `sm_100f` -> `f`.
+fn suffix(arch: &[u8]) -> Option<Suffix> {
+    match number::<u32>(arch.strip_prefix(b"sm_")?)? {
+        (_, b"") => Some(Suffix::None),
+        (_, b"a") => Some(Suffix::A),
+        (_, b"f") => Some(Suffix::F),
+        _ => None,
+    }
 }
 
 /// The toolkit in `.note.nv.cuinfo` (13.x): `u16` note version, virtual architecture, toolkit, 0.

@@ -1,10 +1,16 @@
 //! Kernels of PTX texts and their directives.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a panic here is a failing test")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a panic here is a failing test"
+)]
 
 mod common;
 
 use common::{ptx_texts, text};
-use cubin::{PtxHead, PtxLinkage, ptx_kernel_details, ptx_kernels};
+use cubin::{PtxHead, PtxKernels, PtxLinkage, ptx_kernel_details, ptx_kernels};
 
 #[test]
 fn kernels_equal_those_of_cuobjdump() {
@@ -75,4 +81,72 @@ fn cut_and_changed_texts_are_read_without_harm() {
             data[at] = old;
         }
     }
+}
+
+/// Runs `work` over `unit`, repeated up to `bytes`, within 100 ns a byte.
+fn quick(unit: &str, bytes: usize, work: impl FnOnce(&[u8])) {
+    let text = unit.repeat(bytes / unit.len());
+    let start = std::time::Instant::now();
+    work(text.as_bytes());
+    let spent = start.elapsed();
+    assert!(spent.as_nanos() < 100 * bytes as u128, "{bytes} bytes of {unit:?}: {spent:?}");
+}
+
+#[test]
+fn heads_that_are_none_are_left_at_once() {
+    let blanks = format!(".version{}", " ".repeat(500));
+    for unit in [
+        ".version ",
+        ".version 8.5 ",
+        ".version 8.5 .target ",
+        ".version 8.5 .target sm_",
+        ".version 8.5 // ",
+        ".version 8.5 /* ",
+        ".version 8.5 /**/",
+        ".version 8.5/**//",
+        ".version 99999999999999999999",
+        ".version 00000000000000000000",
+        ".version 8.00000000000000000000",
+        &blanks,
+    ] {
+        quick(unit, 720 << 10, |text| assert_eq!(PtxHead::find(text), None, "{unit}"));
+    }
+    // 40,000 heads, and the last one is right
+    quick(".version 8.5\n.target compute_90\n", 40_000 * 32, |text| {
+        let head = PtxHead::find(&[text, b".version 8.5 /* .version 1.0 */ .target sm_90a"].concat()).unwrap();
+        assert_eq!((head.offset, head.version, head.target.to_string()), (text.len(), (8, 5), "90a".to_owned()));
+    });
+    quick("/**/", 5 << 20, |text| assert!(!PtxHead::begins(text)));
+    quick("/*", 5 << 20, |text| assert!(!PtxHead::begins(text)));
+}
+
+#[test]
+fn kernels_of_hostile_texts_are_counted_in_time() {
+    for unit in [
+        "/*",
+        "/* */",
+        "//",
+        "//\n",
+        "\"",
+        ".entry k /*",
+        ".entry k \"",
+        ".entry k .maxntid /*",
+        ".entry k .maxntid 1, /* */ ",
+        ".entry k .maxntid /* */ ",
+        ".entry ",
+        ".extern ",
+        ".visible ",
+        ".maxntid ",
+        ".version 8.5\n.target sm_90\n.entry k() { ret; }\n",
+        "\0",
+        "{",
+        "x",
+    ] {
+        quick(unit, 5_300_000, |text| assert!(PtxKernels::new(text).count() <= text.len() / 7));
+    }
+    // what follows a comment or string that does not end is not looked at
+    let names = |text: &[u8]| PtxKernels::new(text).map(|kernel| kernel.name.to_vec()).collect::<Vec<_>>();
+    assert_eq!(names(b".entry a { } /* .entry b { }"), [b"a"]);
+    assert_eq!(names(b".entry a { } \" .entry b { }"), [b"a"]);
+    assert_eq!(names(b".entry a { } // .entry b { }"), [b"a"]);
 }

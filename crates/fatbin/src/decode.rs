@@ -1,12 +1,18 @@
 use std::io::Read;
 
-use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
+use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use crate::entry::Entry;
 use crate::error::{Error, ErrorKind};
 use crate::flags::{Compression, Flags};
+use crate::memory::{Frame, ROOM};
 
-/// Unpacks payloads one after the other; the tables that zstd needs are made once.
+/// The largest window of a zstd frame that a [`Decoder`] accepts unless told otherwise: what zstd itself accepts, 128 MiB.
+pub const WINDOW_LIMIT: u64 = 128 << 20;
+
+/// Unpacks payloads one after the other; the tables that zstd needs are made once, and the window that a frame asks for
+/// stays until a larger one is needed. [`memory_to_stream`](crate::memory_to_stream) and
+/// [`memory_to_decode`](crate::memory_to_decode) tell beforehand what an entry takes, [`Decoder::held`] what is held.
 ///
 /// ```
 /// let mut decoder = fatbin::Decoder::new();
@@ -19,9 +25,15 @@ use crate::flags::{Compression, Flags};
 /// }
 /// # Ok::<(), fatbin::Error>(())
 /// ```
-#[derive(Default)]
 pub struct Decoder {
     zstd: Option<DCtx<'static>>,
+    window_limit: u64,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl core::fmt::Debug for Decoder {
@@ -33,18 +45,33 @@ impl core::fmt::Debug for Decoder {
 impl Decoder {
     /// A decoder that has unpacked nothing yet.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub const fn new() -> Self {
+        Self::with_window_limit(WINDOW_LIMIT)
+    }
+
+    /// A decoder that refuses a zstd frame whose window is larger than `bytes`, unless it can be unpacked right into the
+    /// output, without a window. Other codings need no more than 64 KiB to look back at.
+    #[must_use]
+    pub const fn with_window_limit(bytes: u64) -> Self {
+        Self { zstd: None, window_limit: bytes }
+    }
+
+    /// Bytes that are held for the next zstd frame.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        let held = self.zstd.as_ref().map_or(0, |context| context.sizeof());
+        u64::try_from(held).unwrap_or(u64::MAX)
     }
 
     /// Unpacks the payload of `entry` into `out`, which is cleared first. An uncompressed payload is copied with its
     /// padding.
     ///
-    /// `out` grows with the bytes that arrive, to at most 64 times the packed ones ahead of them: a stated size is a
-    /// claim. An entry that states more than `limit` bytes is refused.
+    /// `out` grows with the bytes that arrive, to at most 64 times the packed ones ahead of them (zstd), 255 times the packed
+    /// ones (LZ4 block) or twice what arrived (zlib, LZ4 frame): a stated size is a claim. An entry that states more than
+    /// `limit` bytes is refused.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if the entry states more than `limit` bytes, [`ErrorKind::Corrupt`] if the payload does not
+    /// [`ErrorKind::Limit`] if the entry states more than `limit` bytes or a larger window than the decoder accepts, [`ErrorKind::Corrupt`] if the payload does not
     /// decompress, [`ErrorKind::UnpackedSize`] if it unpacks to another size than stated, [`ErrorKind::Scrambled`] for
     /// LTO-IR in its secret coding, [`ErrorKind::CompressedSize`] if the payload is cut. Offsets are relative to the
     /// entry.
@@ -63,7 +90,12 @@ impl Decoder {
         match header.compression() {
             Compression::None => out.extend_from_slice(payload),
             Compression::Lz4 => block(payload, header.uncompressed_size, out).ok_or(corrupt)?,
-            Compression::Zstd => frame(self.zstd(entry)?, payload, stated, out).ok_or(corrupt)?,
+            Compression::Zstd => {
+                if !Frame::parse(payload).is_some_and(|frame| frame.is_direct(payload, stated)) {
+                    self.check_window(entry, payload)?;
+                }
+                frame(self.zstd(entry)?, payload, stated, out).ok_or(corrupt)?;
+            }
             // one byte more than stated is asked for, to see whether there is more
             Compression::Zlib | Compression::Lz4Frame => {
                 self.start(entry, stated.saturating_add(1), out)?;
@@ -110,6 +142,7 @@ impl Decoder {
             Compression::Lz4 => Payload::Block,
             Compression::Lz4Frame => Payload::Stream(Box::new(lz4_flex::frame::FrameDecoder::new(payload))),
             Compression::Zstd => {
+                self.check_window(entry, payload)?;
                 let decoder = zstd::stream::read::Decoder::with_context(payload, self.zstd(entry)?);
                 Payload::Stream(Box::new(decoder.single_frame()))
             }
@@ -131,9 +164,23 @@ impl Decoder {
         Ok(())
     }
 
+    fn check_window(&self, entry: &Entry<'_>, payload: &[u8]) -> Result<(), Error> {
+        match Frame::parse(payload) {
+            Some(frame) if frame.window > self.window_limit => {
+                Err(Error::new(ErrorKind::Limit, u64::from(entry.header().header_size)))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn zstd(&mut self, entry: &Entry<'_>) -> Result<&mut DCtx<'static>, Error> {
         if self.zstd.is_none() {
-            self.zstd = DCtx::try_create();
+            let mut context = DCtx::try_create().ok_or_else(|| corrupt(entry))?;
+            // a power of two and in the range that zstd has, so no less than what is checked before
+            let log = self.window_limit.checked_next_power_of_two().map_or(u64::BITS, u64::trailing_zeros);
+            let most = if usize::BITS == 64 { 31 } else { 30 };
+            context.set_parameter(DParameter::WindowLogMax(log.clamp(10, most))).map_err(|_| corrupt(entry))?;
+            self.zstd = Some(context);
         }
         self.zstd.as_mut().ok_or_else(|| corrupt(entry))
     }
@@ -178,9 +225,6 @@ impl core::fmt::Debug for Payload<'_> {
 fn corrupt(entry: &Entry<'_>) -> Error {
     Error::new(ErrorKind::Corrupt, u64::from(entry.header().header_size))
 }
-
-/// Room that is made at once for what a packed byte unpacks to; payloads of real files reach some 25.
-const ROOM: usize = 64;
 
 /// A zstd frame, its first in `payload`; stops when it has given more than `stated` bytes. Where `out` has room for the
 /// whole frame, zstd writes into it without a copy of its own.

@@ -63,7 +63,7 @@ pub enum ErrorKind {
     ConcatTable,
     /// A member of a concatenated entry lies outside the unpacked payload.
     ConcatMember,
-    /// The unpacked size that the entry states is above the caller's limit.
+    /// The unpacked size that the entry states, or the window that its zstd frame asks for, is above the caller's limit.
     Limit,
     /// The payload does not decompress.
     Corrupt,
@@ -91,7 +91,7 @@ impl fmt::Display for ErrorKind {
             Self::Options => "options run past the entry header",
             Self::ConcatTable => "table of a concatenated entry is inconsistent",
             Self::ConcatMember => "member of a concatenated entry lies outside the payload",
-            Self::Limit => "unpacked size is above the limit",
+            Self::Limit => "unpacked size or window is above the limit",
             Self::Corrupt => "payload does not decompress",
             Self::UnpackedSize => "payload unpacks to another size than stated",
             Self::Scrambled => "payload is scrambled LTO-IR",

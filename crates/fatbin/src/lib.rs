@@ -30,16 +30,20 @@ mod error;
 mod flags;
 mod header;
 mod kind;
+#[cfg(feature = "decompress")]
+mod memory;
 mod text;
 mod wrapper;
 
 pub use concat::{ConcatMember, ConcatMembers};
 pub use container::{Entries, Fatbin, Fatbins, find};
 #[cfg(feature = "decompress")]
-pub use decode::{Decoder, Payload, decode, decode_prefix};
+pub use decode::{Decoder, Payload, WINDOW_LIMIT, decode, decode_prefix};
 pub use entry::{ENTRY_HEADER_SIZE, Entry, EntryHeader};
 pub use error::{Error, ErrorKind};
 pub use flags::{Compression, Flags};
 pub use header::{FATBIN_HEADER_SIZE, FATBIN_MAGIC, FatbinHeader, OLD_FATBIN_MAGIC};
 pub use kind::Kind;
+#[cfg(feature = "decompress")]
+pub use memory::{memory_to_decode, memory_to_stream};
 pub use wrapper::{HIP_WRAPPER_MAGIC, WRAPPER_MAGIC, WRAPPER_SIZE, Wrapper};

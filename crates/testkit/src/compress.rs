@@ -82,6 +82,19 @@ pub fn zstd_zeros(n: u64) -> Vec<u8> {
     }
 }
 
+/// One zstd frame of raw blocks that states no content size and asks for a window of `1 << log` bytes.
+pub fn zstd_window(data: &[u8], log: u8) -> Vec<u8> {
+    let mut out = Bytes::new();
+    out.u32(0xFD2F_B528).u8(0).u8((log - 10) << 3);
+    let block = (1 << log).min(ZSTD_BLOCK);
+    let mut blocks = data.chunks(block).peekable();
+    while let Some(block) = blocks.next() {
+        zstd_block(&mut out, 0, block.len() as u32, blocks.peek().is_none());
+        out.put(block);
+    }
+    out.0
+}
+
 const ZSTD_BLOCK: usize = 128 << 10;
 
 fn zstd_header(content_size: u64) -> Bytes {

@@ -3,7 +3,8 @@ mod strings;
 
 use crate::function::Function;
 use crate::head::{HEAD_SIZE, Head};
-use records::{End, Records};
+use crate::limits::Limits;
+use records::{End, Records, Symbols};
 use strings::Strings;
 
 /// What the first bytes of a cubin told.
@@ -14,7 +15,8 @@ pub enum PrefixOutcome<'data> {
     /// The tables go on behind the prefix. A prefix of so many bytes is worth the next try, more than were given and no
     /// more than the tables can take; where the cubin is shorter it is damaged.
     NeedMore(usize),
-    /// Not the layout that tells its functions early, or not provably so: read the whole cubin.
+    /// Not the layout that tells its functions early, or not provably so, or more functions than the limit: read the whole
+    /// cubin, which says what is wrong.
     Unsupported,
 }
 
@@ -45,10 +47,18 @@ pub enum PrefixOutcome<'data> {
 /// let cubin::PrefixOutcome::Complete(functions) = cubin::SymbolPrefix::parse(&cubin[..more]) else { panic!() };
 /// assert_eq!(functions[0].name, b"k");
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SymbolPrefix {
     /// Bytes of the string tables that were searched for their end.
     searched: usize,
+    /// The most functions.
+    limit: usize,
+}
+
+impl Default for SymbolPrefix {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Where the first section begins.
@@ -67,10 +77,17 @@ enum Stop {
 }
 
 impl SymbolPrefix {
-    /// A reader of one cubin, for who gets its bytes step by step.
+    /// A reader of one cubin, for who gets its bytes step by step, within [`Limits::default`].
     #[must_use]
     pub const fn new() -> Self {
-        Self { searched: 0 }
+        Self::within(&Limits::DEFAULT)
+    }
+
+    /// As [`SymbolPrefix::new`], within the caller's limits. Besides its functions the reader keeps four bytes of each
+    /// symbol, which takes 24 in the cubin.
+    #[must_use]
+    pub const fn within(limits: &Limits) -> Self {
+        Self { searched: 0, limit: limits.functions }
     }
 
     /// Reads the functions from `prefix`, the first bytes of a cubin or all of it. Given more than is needed it tells the
@@ -91,7 +108,7 @@ impl SymbolPrefix {
         let Some(layout) = Layout::read(prefix) else { return PrefixOutcome::Unsupported };
         // what lies behind the start of the section table cannot be one of the three tables
         let body = prefix.get(..layout.end).unwrap_or(prefix);
-        match layout.functions(body, &mut self.searched) {
+        match layout.functions(body, &mut self.searched, self.limit) {
             Ok(functions) => PrefixOutcome::Complete(functions),
             Err(Stop::Short) if body.len() < layout.end => {
                 let next = prefix.len().saturating_add(STEP.max(prefix.len() / 4));
@@ -124,29 +141,30 @@ impl Layout {
         known.then_some(Self { end, sections: sections.into() })
     }
 
-    fn functions<'data>(self, body: &'data [u8], searched: &mut usize) -> Result<Vec<Function<'data>>, Stop> {
+    fn functions<'data>(
+        self,
+        body: &'data [u8],
+        searched: &mut usize,
+        limit: usize,
+    ) -> Result<Vec<Function<'data>>, Stop> {
         let strings = Strings::find(body, searched)?;
         let whole = body.len() >= self.end;
         let (start, sections, length) = (strings.end, self.sections, strings.length());
         let records = Records { data: body, start, sections, strings: length, whole };
-        let mut symbols = Vec::new();
+        let mut symbols = Symbols::new(limit);
         let end = records.read(&mut symbols)?;
         if end == End::OfData && !whole {
             return Err(Stop::Short);
         }
-        if !symbols.iter().any(|symbol| symbol.record.defines_function()) {
+        if symbols.functions.is_empty() {
             return if strings.code_names(strings.length()).next().is_none() {
                 Ok(Vec::new())
             } else {
                 Err(Stop::Unsupported)
             };
         }
-        let table = strings.second_table(&symbols).ok_or(Stop::Unsupported)?;
-        let mut functions = Vec::new();
-        for symbol in symbols.iter().filter(|symbol| symbol.record.defines_function()) {
-            let name = strings.name(table, symbol.name).ok_or(Stop::Unsupported)?;
-            functions.push(symbol.record.function(name, symbol.index));
-        }
+        let table = strings.second_table(symbols.names).ok_or(Stop::Unsupported)?;
+        let functions = strings.functions(table, &symbols.functions).ok_or(Stop::Unsupported)?;
         if strings.agree(table, &functions) { Ok(functions) } else { Err(Stop::Unsupported) }
     }
 }

@@ -6,11 +6,40 @@ const SYMBOL: usize = 24;
 /// No address and no size of device code or data reaches this.
 const GREATEST: u64 = 1 << 40;
 
+/// What is kept of the symbol table.
+#[derive(Debug)]
+pub(super) struct Symbols {
+    /// Offsets in `.strtab` of all symbols that have a name.
+    pub(super) names: Vec<u32>,
+    /// Those that define a function, no more than the limit.
+    pub(super) functions: Vec<Symbol>,
+    limit: usize,
+}
+
+impl Symbols {
+    pub(super) const fn new(limit: usize) -> Self {
+        Self { names: Vec::new(), functions: Vec::new(), limit }
+    }
+
+    fn push(&mut self, symbol: Symbol) -> Result<(), Stop> {
+        if symbol.name > 0 {
+            self.names.push(symbol.name);
+        }
+        if symbol.record.defines_function() {
+            if self.functions.len() >= self.limit {
+                return Err(Stop::Unsupported);
+            }
+            self.functions.push(symbol);
+        }
+        Ok(())
+    }
+}
+
 /// One symbol of the table, its name not looked up yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Symbol {
     /// Offset in `.strtab`.
-    pub(super) name: usize,
+    pub(super) name: u32,
     pub(super) index: u32,
     pub(super) record: Record,
 }
@@ -37,7 +66,7 @@ pub(super) struct Records<'data> {
 
 impl Records<'_> {
     /// Reads all symbols but the null one.
-    pub(super) fn read(&self, symbols: &mut Vec<Symbol>) -> Result<End, Stop> {
+    pub(super) fn read(&self, symbols: &mut Symbols) -> Result<End, Stop> {
         let mut rest = self.data.get(self.start..).unwrap_or_default();
         rest = rest.get(SYMBOL..).ok_or(Stop::Short)?;
         let mut index = 1_u32;
@@ -55,7 +84,7 @@ impl Records<'_> {
             let Some(symbol) = self.symbol(bytes, index) else {
                 return if begins_section(bytes, index) { Ok(End::Section) } else { Err(Stop::Unsupported) };
             };
-            symbols.push(symbol);
+            symbols.push(symbol)?;
             rest = behind;
             index = index.checked_add(1).ok_or(Stop::Unsupported)?;
         }
@@ -66,7 +95,7 @@ impl Records<'_> {
         let (name, rest) = bytes.split_first_chunk::<4>()?;
         let (&[info, other, low, high], rest) = rest.split_first_chunk::<4>()?;
         let (value, size) = rest.split_first_chunk::<8>()?;
-        let name = usize::try_from(u32::from_le_bytes(*name)).ok()?;
+        let name = u32::from_le_bytes(*name);
         let section = u32::from(u16::from_le_bytes([low, high]));
         let record = Record {
             info,
@@ -79,7 +108,7 @@ impl Records<'_> {
         let known = matches!(info & 0xf, 0..=5 | 10..=13)
             && info >> 4 <= 2
             && (section < self.sections || matches!(section, 0xfff1 | 0xfff2))
-            && name < self.strings
+            && usize::try_from(name).is_ok_and(|name| name < self.strings)
             && record.value < GREATEST
             && record.size < GREATEST
             && bytes.iter().any(|byte| *byte != 0);

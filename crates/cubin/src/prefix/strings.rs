@@ -1,9 +1,10 @@
 use foldhash::{HashMap, HashMapExt};
-use memchr::{memchr, memmem};
+use memchr::memmem;
 
 use super::records::Symbol;
 use super::{FIRST_NAMES, Stop, TABLES};
 use crate::function::Function;
+use crate::limits::Budget;
 
 /// Bytes of the null symbol.
 const NULL_SYMBOL: usize = 24;
@@ -11,6 +12,8 @@ const NULL_SYMBOL: usize = 24;
 const BLOCK: usize = 64;
 /// Tests of a place for `.strtab`, for each byte of the tables: an honest file needs a small part of it.
 const WORK: usize = 8;
+/// How often the bytes of the tables may be read as names.
+const NAMES: usize = 4;
 
 /// The two string tables at the start of a cubin, with zeros between and behind them.
 pub(super) struct Strings<'data> {
@@ -56,12 +59,15 @@ impl<'data> Strings<'data> {
     pub(super) fn code_names(&self, table: usize) -> impl Iterator<Item = &'data [u8]> {
         let prefix = b"\0.text.";
         let names = self.region.get(..table).unwrap_or_default();
-        memmem::find_iter(names, prefix).filter_map(|at| self.string(at.checked_add(prefix.len())?))
+        let name = |at: usize| {
+            let rest = self.region.get(at.checked_add(prefix.len())?..)?;
+            rest.get(..memchr::memchr(0, rest)?)
+        };
+        memmem::find_iter(names, prefix).filter_map(name)
     }
 
     /// Where `.strtab` begins in the region: the only place from which each symbol gets a whole name.
-    pub(super) fn second_table(&self, symbols: &[Symbol]) -> Option<usize> {
-        let mut names: Vec<usize> = symbols.iter().map(|symbol| symbol.name).filter(|name| *name > 0).collect();
+    pub(super) fn second_table(&self, mut names: Vec<u32>) -> Option<usize> {
         names.sort_unstable_by(|a, b| b.cmp(a));
         names.dedup();
         let mut work = self.region.len().saturating_mul(WORK);
@@ -69,14 +75,14 @@ impl<'data> Strings<'data> {
         let mut from = FIRST_NAMES.len().checked_sub(1)?;
         let zeros = memmem::Finder::new(b"\0\0");
         // the name that lies farthest in the table lies in the region too
-        let region = self.region.get(..self.region.len().checked_sub(*names.first()?)?)?;
+        let region = self.region.get(..self.region.len().checked_sub(usize::try_from(*names.first()?).ok()?)?)?;
         while let Some(at) = zeros.find(region.get(from..)?) {
             let mut place = from.checked_add(at)?.checked_add(1)?;
             while region.get(place) == Some(&0) {
                 let mut fits = true;
                 for name in &names {
                     work = work.checked_sub(1)?;
-                    if !self.starts_string(place.checked_add(*name)?) {
+                    if !self.starts_string(place.checked_add(usize::try_from(*name).ok()?)?) {
                         fits = false;
                         break;
                     }
@@ -96,21 +102,29 @@ impl<'data> Strings<'data> {
         matches!(before, Some([0, first, ..]) if *first != 0)
     }
 
-    /// The name `offset` bytes into the table that begins at `table`.
-    pub(super) fn name(&self, table: usize, offset: usize) -> Option<&'data [u8]> {
-        self.string(table.checked_add(offset)?).filter(|name| !name.is_empty())
-    }
-
-    fn string(&self, at: usize) -> Option<&'data [u8]> {
-        let rest = self.region.get(at..)?;
-        rest.get(..memchr(0, rest)?)
+    /// The functions with their names, from the table that begins at `table`.
+    pub(super) fn functions(&self, table: usize, symbols: &[Symbol]) -> Option<Vec<Function<'data>>> {
+        let mut names = Budget::of(self.region, NAMES);
+        let mut functions = Vec::with_capacity(symbols.len());
+        for symbol in symbols {
+            let place = table.checked_add(usize::try_from(symbol.name).ok()?)?;
+            let name = names.string(self.region, place).ok()?.filter(|name| !name.is_empty())?;
+            functions.push(symbol.record.function(name, symbol.index));
+        }
+        Some(functions)
     }
 
     /// Whether sections of code and functions name each other: no `.text.K` without a function K, and no kernel without
     /// its section.
     pub(super) fn agree(&self, table: usize, functions: &[Function<'_>]) -> bool {
         let mut seen: HashMap<&[u8], bool> = HashMap::with_capacity(functions.len());
-        seen.extend(self.code_names(table).map(|name| (name, false)));
+        for name in self.code_names(table) {
+            seen.insert(name, false);
+            // one at least has no function
+            if seen.len() > functions.len() {
+                return false;
+            }
+        }
         for function in functions {
             match seen.get_mut(function.name) {
                 Some(seen) => *seen = true,

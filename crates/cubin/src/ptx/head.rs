@@ -1,6 +1,8 @@
 use gpu_arch::{Arch, Suffix};
 use memchr::memmem;
 
+use crate::digits::number;
+
 /// `.target` must follow `.version` within so many bytes for the text to count as PTX: compilers carry both words in
 /// their messages, apart from each other.
 pub const PTX_HEAD_LIMIT: usize = 512;
@@ -33,7 +35,7 @@ impl PtxHead {
         let (minor, rest) = number(rest.strip_prefix(b".")?)?;
         let rest = space(rest)?.strip_prefix(b".target")?;
         let rest = blank(rest).filter(|after| after.len() < rest.len())?;
-        let (number, rest) = number(rest.strip_prefix(b"sm_")?)?;
+        let (target, rest) = number::<u16>(rest.strip_prefix(b"sm_")?)?;
         let (suffix, rest) = match rest {
             [b'a', rest @ ..] => (Suffix::A, rest),
             [b'f', rest @ ..] => (Suffix::F, rest),
@@ -43,7 +45,7 @@ impl PtxHead {
             return None;
         }
         let length = limit.len().saturating_sub(rest.len());
-        Some(Self { offset: 0, length, version: (major, minor), target: Arch::new(u32::from(number), suffix) })
+        Some(Self { offset: 0, length, version: (major, minor), target: Arch::new(u32::from(target), suffix) })
     }
 
     /// The first head in `data`, wherever it stands.
@@ -77,12 +79,6 @@ pub(super) fn space(mut data: &[u8]) -> Option<&[u8]> {
             _ => return Some(data),
         };
     }
-}
-
-fn number(data: &[u8]) -> Option<(u16, &[u8])> {
-    let end = data.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(data.len());
-    let (digits, rest) = data.split_at_checked(end)?;
-    Some((core::str::from_utf8(digits).ok()?.parse().ok()?, rest))
 }
 
 /// Whether a byte can stand in PTX text: printable ASCII, blanks, and the bytes of UTF-8 in comments.

@@ -1,4 +1,7 @@
 use super::tokens::Tokens;
+use crate::Error;
+use crate::digits;
+use crate::limits::{Limits, REACHED};
 
 /// Linkage of a PTX kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,37 +33,78 @@ pub struct PtxKernel<'data> {
     pub max_registers: Option<u32>,
 }
 
-/// Names of the kernels that a PTX text defines, mangled, in the order of the text. `.extern .entry` defines none.
-#[must_use]
-pub fn ptx_kernels(text: &[u8]) -> Vec<&[u8]> {
-    ptx_kernel_details(text).into_iter().map(|kernel| kernel.name).collect()
+/// The kernels that a PTX text of any version defines, in the order of the text; `.extern .entry` defines none. A text
+/// that is cut within a kernel gives what stands before the cut.
+///
+/// Nothing is kept: a text can define a kernel in nine bytes.
+///
+/// ```
+/// let text = b".visible .entry a() { ret; } .entry b() { ret; }";
+/// assert_eq!(cubin::PtxKernels::new(text).map(|kernel| kernel.name).collect::<Vec<_>>(), [b"a", b"b"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct PtxKernels<'data> {
+    tokens: Tokens<'data>,
 }
 
-/// The kernels that a PTX text of any version defines, in the order of the text. A text that is cut within a kernel
-/// gives what stands before the cut.
-#[must_use]
-pub fn ptx_kernel_details(text: &[u8]) -> Vec<PtxKernel<'_>> {
-    let mut kernels = Vec::new();
-    let mut tokens = Tokens::new(text);
-    let mut linkage = Some(PtxLinkage::Local);
-    while let Some(token) = tokens.next() {
-        match token {
-            b".extern" => linkage = None,
-            // `.extern` stays what it is
-            b".visible" => linkage = linkage.map(|_| PtxLinkage::Visible),
-            b".weak" => linkage = linkage.map(|_| PtxLinkage::Weak),
-            b".entry" => {
-                if let Some(linkage) = linkage
-                    && let Some(name) = tokens.next()
-                {
-                    kernels.push(PtxKernel::read(name, linkage, &mut tokens));
+impl<'data> PtxKernels<'data> {
+    /// Reads `text` on the way.
+    #[must_use]
+    pub const fn new(text: &'data [u8]) -> Self {
+        Self { tokens: Tokens::new(text) }
+    }
+}
+
+impl<'data> Iterator for PtxKernels<'data> {
+    type Item = PtxKernel<'data>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let tokens = &mut self.tokens;
+        let mut linkage = Some(PtxLinkage::Local);
+        loop {
+            match tokens.next()? {
+                b".extern" => linkage = None,
+                // `.extern` stays what it is
+                b".visible" => linkage = linkage.map(|_| PtxLinkage::Visible),
+                b".weak" => linkage = linkage.map(|_| PtxLinkage::Weak),
+                b".entry" => {
+                    if let Some(linkage) = linkage.replace(PtxLinkage::Local) {
+                        return Some(PtxKernel::read(tokens.next()?, linkage, tokens));
+                    }
                 }
-                linkage = Some(PtxLinkage::Local);
+                _ => linkage = Some(PtxLinkage::Local),
             }
-            _ => linkage = Some(PtxLinkage::Local),
         }
     }
-    kernels
+}
+
+/// Names of the kernels that a PTX text defines, mangled, in the order of the text. All are kept: of texts that nobody
+/// bounded, ask [`PtxKernels`] or [`ptx_kernels_within`].
+#[must_use]
+pub fn ptx_kernels(text: &[u8]) -> Vec<&[u8]> {
+    PtxKernels::new(text).map(|kernel| kernel.name).collect()
+}
+
+/// The kernels of [`PtxKernels`]. All are kept: of texts that nobody bounded, ask [`PtxKernels`] or
+/// [`ptx_kernels_within`].
+#[must_use]
+pub fn ptx_kernel_details(text: &[u8]) -> Vec<PtxKernel<'_>> {
+    PtxKernels::new(text).collect()
+}
+
+/// The kernels of [`PtxKernels`], no more than [`Limits::functions`].
+///
+/// # Errors
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit) where the text defines more.
+pub fn ptx_kernels_within<'data>(text: &'data [u8], limits: &Limits) -> Result<Vec<PtxKernel<'data>>, Error> {
+    let mut kernels = Vec::new();
+    for kernel in PtxKernels::new(text) {
+        if kernels.len() >= limits.functions {
+            return Err(REACHED);
+        }
+        kernels.push(kernel);
+    }
+    Ok(kernels)
 }
 
 impl<'data> PtxKernel<'data> {
@@ -103,7 +147,10 @@ impl<'data> PtxKernel<'data> {
 /// The number that comes next; anything else is left where it is.
 fn number(tokens: &mut Tokens<'_>) -> Option<u32> {
     let mut ahead = tokens.clone();
-    let number = core::str::from_utf8(ahead.next()?).ok()?.parse().ok()?;
+    let (number, rest) = digits::number(ahead.next()?)?;
+    if !rest.is_empty() {
+        return None;
+    }
     *tokens = ahead;
     Some(number)
 }

@@ -3,4 +3,4 @@ mod kernels;
 mod tokens;
 
 pub use head::{PTX_HEAD_LIMIT, PtxHead, PtxVersion, is_ptx_text_byte};
-pub use kernels::{PtxKernel, PtxLinkage, ptx_kernel_details, ptx_kernels};
+pub use kernels::{PtxKernel, PtxKernels, PtxLinkage, ptx_kernel_details, ptx_kernels, ptx_kernels_within};

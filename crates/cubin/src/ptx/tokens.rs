@@ -1,7 +1,7 @@
 use super::head::space;
 
 /// Words of a PTX text: directives and identifiers whole, any other byte for itself; comments and strings left out.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(super) struct Tokens<'data> {
     rest: &'data [u8],
 }

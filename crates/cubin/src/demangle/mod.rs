@@ -1,3 +1,5 @@
+mod grammar;
+
 use std::fmt;
 
 use cpp_demangle::{DemangleOptions, DemangleWrite, ParseOptions, Symbol};
@@ -21,8 +23,13 @@ pub fn demangle(name: &[u8]) -> Option<String> {
     if name.len() > DEMANGLE_INPUT_LIMIT || !name.starts_with(b"_Z") {
         return None;
     }
+    // of a mapped file that another process may change: what was checked must be what is read
+    let name = name.to_vec();
+    if !grammar::is_well_formed(&name) {
+        return None;
+    }
     let parse = ParseOptions::default().recursion_limit(RECURSION_LIMIT);
-    let symbol = Symbol::new_with_options(name, &parse).ok()?;
+    let symbol = Symbol::new_with_options(&name, &parse).ok()?;
     let limit = name.len().saturating_mul(GROWTH).saturating_add(SHORT).min(DEMANGLE_OUTPUT_LIMIT);
     let mut out = Limited { text: String::new(), pieces: 0, limit };
     symbol.structured_demangle(&mut out, &DemangleOptions::new().recursion_limit(RECURSION_LIMIT)).ok()?;
