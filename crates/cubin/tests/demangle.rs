@@ -45,6 +45,7 @@ fn expressions_in_template_arguments_are_read() {
         ("_Z1fIXaaLb1ELb0EEEvv", "void f<(true)&&(false)>()"),
         ("_Z1fIiEv1bIXsr3std7is_sameIT_iEE5valueEE", "void f<int>(b<std::is_same<int, int>::value>)"),
         ("_ZN1aIiEC2ERKS0_", "a<int>::a(a<int> const&)"),
+        ("_ZNK2Fn1kMUliE_clEi", "Fn::k::{lambda(int)#1}::operator()(int) const"),
         ("_ZZ1fvENKUliE0_clEi.constprop.0", "f()::{lambda(int)#2}::operator()(int) const [clone .constprop.0]"),
     ] {
         assert_eq!(demangle(mangled.as_bytes()).as_deref(), Some(readable), "{mangled}");
@@ -126,6 +127,9 @@ fn work_does_not_double_with_each_level() {
         ("DtLA", "E"),
         ("UlcvPZ", "E_"),
         ("StcvM", ""),
+        // a member's name behind arguments or an operator is none
+        ("N1aIXdl", "EEME"),
+        ("N1aIXdl", "EEplM1bE"),
     ] {
         for place in PLACES {
             for depth in [1, 2, 3, 10, 20, 40, 64] {

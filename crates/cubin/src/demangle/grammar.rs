@@ -276,7 +276,9 @@ impl Parser<'_> {
         let mut is_first = true;
         let mut is_whole = false;
         loop {
-            is_whole = match self.peek()? {
+            let mut is_member = false;
+            let first = self.peek()?;
+            is_whole = match first {
                 b'E' => break,
                 b'S' => {
                     self.substitution()?;
@@ -297,7 +299,12 @@ impl Parser<'_> {
                 }
                 _ => {
                     self.unqualified_name()?;
-                    self.peek() != Some(b'M')
+                    // the name of a data member, in which a closure is
+                    is_member = self.peek() == Some(b'M');
+                    if is_member && !matches!(first, b'0'..=b'9' | b'L') {
+                        return None;
+                    }
+                    !is_member
                 }
             };
             is_first = false;
@@ -305,7 +312,9 @@ impl Parser<'_> {
             if self.peek() != Some(b'E') {
                 self.substitutable();
             }
-            self.eat(b"M");
+            if is_member {
+                self.need(b"M")?;
+            }
         }
         if is_whole { self.need(b"E") } else { None }
     }
