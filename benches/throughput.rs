@@ -6,7 +6,13 @@
 //! with what the kernels need, against decompressing all payloads with the same decoder on as many threads. Prints each
 //! pair and the median of the ratios.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers, run by hand")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a program for developers, run by hand"
+)]
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -15,7 +21,10 @@ use std::time::{Duration, Instant};
 
 use fatbin::{Decoder, Entry};
 use fatscan::{KernelDepth, Matrix, Options, scan_paths, with_threads};
-use fatscan_containers::{ByteStream, Format, Inflater, SNIFF_SIZE, Zip, ZipMethod, map, walk};
+use fatscan_containers::{
+    ByteStream, Format, Inflater, Limits, Mapping, SNIFF_SIZE, SliceStream, Source as _, Zip, ZipMethod, open_file,
+    tree,
+};
 
 const PAIRS: usize = 11;
 
@@ -66,7 +75,7 @@ fn time(work: impl FnOnce() -> u64) -> Duration {
 
 /// The least that a command does with the file. Returns the number of artefacts or rows.
 fn scan(path: &Path, kernels: KernelDepth) -> u64 {
-    let report = scan_paths(&[path], &Options { kernels, ..Options::default() });
+    let report = scan_paths(&[path], &Options::new().with_kernels(kernels));
     if kernels == KernelDepth::None {
         return report.artefacts.len() as u64;
     }
@@ -80,9 +89,10 @@ fn scan(path: &Path, kernels: KernelDepth) -> u64 {
 
 /// Decompresses every payload of the fatbins in a file once. Returns the bytes.
 fn decode(path: &Path) -> u64 {
-    let mapped = map(path).unwrap();
+    let source = open_file(path, Mapping::Always, 0, |_| true).unwrap().unwrap();
+    let mapped = source.as_slice().unwrap();
     let mut entries: Vec<Entry<'_>> = Vec::new();
-    for fatbin in fatbin::find(&mapped) {
+    for fatbin in fatbin::find(mapped) {
         entries.extend(fatbin.entries().map_while(Result::ok).map(|(_, entry)| entry));
     }
     entries.sort_by_key(|entry| entry.header().unpacked_size());
@@ -105,8 +115,9 @@ fn decode(path: &Path) -> u64 {
 
 /// Inflates every native member once, the largest first, checksums left out. Returns the bytes.
 fn inflate(path: &Path) -> u64 {
-    let mapped = map(path).unwrap();
-    let zip = Zip::list(&mapped, usize::MAX);
+    let source = open_file(path, Mapping::Always, 0, |_| true).unwrap().unwrap();
+    let mapped = source.as_slice().unwrap();
+    let zip = Zip::list(&source, &Limits::default());
     let mut members = zip.members;
     members.sort_by_key(|member| member.size);
     let left = Mutex::new(members);
@@ -116,8 +127,13 @@ fn inflate(path: &Path) -> u64 {
             scope.spawn(|_| {
                 loop {
                     let Some(member) = left.lock().unwrap().pop() else { break };
-                    let Some(data) = member.data.filter(|_| member.method == ZipMethod::Deflated) else { continue };
-                    let mut stream = Inflater::new(data, member.size, None, true);
+                    if member.method != ZipMethod::Deflated {
+                        continue;
+                    }
+                    let (start, length) = member.data;
+                    let start = usize::try_from(start).unwrap();
+                    let data = &mapped[start..start + usize::try_from(length).unwrap()];
+                    let mut stream = Inflater::new(SliceStream::new(data), member.size, None, true);
                     stream.fill(SNIFF_SIZE);
                     if Format::sniff(stream.window()).is_some() {
                         let bytes = stream.skip(u64::MAX);
@@ -133,5 +149,5 @@ fn inflate(path: &Path) -> u64 {
 /// Reads every file of a directory once. Returns the bytes.
 fn read(path: &Path) -> u64 {
     use rayon::iter::{IntoParallelIterator, ParallelIterator};
-    walk(path).files.into_par_iter().map(|file| std::fs::read(&file.path).unwrap().len() as u64).sum()
+    tree(path, false).files.into_par_iter().map(|file| std::fs::read(&file.path).unwrap().len() as u64).sum()
 }

@@ -67,7 +67,7 @@ fn wheel(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
 // --- the library
 
 fn side(folder: &Path, name: &str, bytes: &[u8]) -> Side {
-    let options = Options { kernels: KernelDepth::Names, entry_functions: true, ..Options::default() };
+    let options = Options::for_judging().with_kernels(KernelDepth::Names);
     let mut report = scan_paths(&[write(folder, name, bytes)], &options);
     let artefact = report.artefacts.remove(0);
     Side { artefact: json::Artefact::new(&artefact, false), model: Some(artefact), damaged: false }

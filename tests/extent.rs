@@ -1,7 +1,13 @@
 //! Bare cubins whose section table comes first, as in NVIDIA's libcupti: their end is that of their last section.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a panic here is a failing test")]
 
-use fatscan::{Member, Options, scan_bytes};
+use fatscan::{Member, Options};
+
+/// The first file with device code of a scan, and what there was to say.
+fn scan_bytes(name: &str, bytes: &[u8], options: &Options) -> (Option<Member>, Vec<fatscan::Diagnostic>) {
+    let report = fatscan::scan_bytes(name, bytes, options);
+    (report.artefacts.into_iter().flat_map(|artefact| artefact.members).next(), report.diagnostics)
+}
 
 /// A relocatable cubin for sm_50: file header, section table, then the bytes of one section. The table has a row of
 /// shared memory too, which states a size and has no bytes.

@@ -18,8 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ::fatbin::{Entry as Read, EntryHeader, decode};
-use fatscan::extract::{ExtractError, Wanted, extract};
-use fatscan::{CodeKind, Limits, Options, Report, Source, scan_paths};
+use fatscan::extract::{ExtractError, Job, Wanted, extract};
+use fatscan::{CodeKind, Limits, Mapping, Options, Report, Source, scan_paths};
 use run::{Run, program, run, text, write};
 use serde_json::Value;
 use testkit::fatbin::{Codec, Entry, concat, fatbin};
@@ -33,8 +33,7 @@ type Outcome = Result<Vec<u8>, String>;
 
 /// The images of the first member of the first artefact, in the order in which they were handed out.
 fn images(report: &Report, raw: bool) -> Vec<(Wanted, Outcome)> {
-    let artefact = &report.artefacts[0];
-    let Some(member) = artefact.members.first() else { return Vec::new() };
+    let Some(member) = report.artefacts[0].members.first() else { return Vec::new() };
     let wanted: Vec<Wanted> = member
         .modules
         .iter()
@@ -43,10 +42,11 @@ fn images(report: &Report, raw: bool) -> Vec<(Wanted, Outcome)> {
         .flat_map(|(module, own)| (0..own.images.len()).map(move |image| Wanted { module, image }))
         .collect();
     let mut out = Vec::new();
-    let mut take = |wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
+    let mut take = |_: usize, wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
         out.push((wanted, bytes.map(<[u8]>::to_vec).map_err(|error| error.to_string())));
     };
-    extract(artefact, member, &wanted, raw, &Limits::default(), &mut take).unwrap();
+    let jobs = [Job { member, wanted: wanted.clone() }];
+    assert!(extract(&jobs, raw, &Limits::default(), Mapping::Auto, &mut take).is_empty());
     assert_eq!(out.len(), wanted.len());
     out
 }
@@ -139,7 +139,7 @@ fn raw_payloads_are_the_stored_ones_and_others_the_unpacked_ones() {
             if module.source != Source::Fatbin {
                 continue;
             }
-            entry(&bytes, module.base + image.offset, |entry| {
+            entry(&bytes, module.base() + image.offset, |entry| {
                 assert_eq!(raw.unwrap(), entry.payload().unwrap(), "{}", truth.file);
                 let mut whole = Vec::new();
                 let Ok(()) = decode(entry, 1 << 30, &mut whole) else {
@@ -194,16 +194,17 @@ fn a_file_that_changed_after_the_scan_is_an_error() {
     let path = write(folder.path(), "x.fatbin", &fatbin(&[Entry::sass("90", Cubin::new("90").bytes())]));
     let report = scan_paths(&[&path], &Options::default());
     let member = &report.artefacts[0].members[0];
-    let wanted = [Wanted { module: 0, image: 0 }, Wanted { module: 7, image: 0 }];
+    let jobs = [Job { member, wanted: vec![Wanted { module: 0, image: 0 }, Wanted { module: 7, image: 0 }] }];
     std::fs::write(&path, b"short").unwrap();
     let mut results = Vec::new();
-    let mut take = |_: Wanted, bytes: Result<&[u8], ExtractError>| results.push(bytes.map(<[u8]>::len).is_ok());
-    extract(&report.artefacts[0], member, &wanted, false, &Limits::default(), &mut take).unwrap();
+    let mut take =
+        |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| results.push(bytes.map(<[u8]>::len).is_ok());
+    assert!(extract(&jobs, false, &Limits::default(), Mapping::Auto, &mut take).is_empty());
     // what is not in the model is not asked for
     assert_eq!(results, [false]);
     std::fs::remove_file(&path).unwrap();
-    let gone = extract(&report.artefacts[0], member, &wanted, false, &Limits::default(), &mut |_, _| panic!());
-    assert!(matches!(gone, Err(ExtractError::Io(_))));
+    let gone = extract(&jobs, false, &Limits::default(), Mapping::Auto, &mut |_, _, _| panic!());
+    assert!(matches!(gone.as_slice(), [(0, ExtractError::Io(_))]), "{gone:?}");
 }
 
 #[test]
@@ -212,11 +213,12 @@ fn limit_of_a_payload_holds_for_what_is_stored_too() {
     let cubin = Cubin::new("90").bytes();
     let path = write(folder.path(), "x.fatbin", &fatbin(&[Entry::sass("90", cubin.clone())]));
     let report = scan_paths(&[&path], &Options::default());
-    let limits = Limits { payload_bytes: cubin.len() as u64 / 2, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.payload_bytes = cubin.len() as u64 / 2;
     let mut failed = false;
-    let mut take = |_: Wanted, bytes: Result<&[u8], ExtractError>| failed = bytes.is_err();
-    let wanted = [Wanted { module: 0, image: 0 }];
-    extract(&report.artefacts[0], &report.artefacts[0].members[0], &wanted, true, &limits, &mut take).unwrap();
+    let mut take = |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| failed = bytes.is_err();
+    let jobs = [Job { member: &report.artefacts[0].members[0], wanted: vec![Wanted { module: 0, image: 0 }] }];
+    assert!(extract(&jobs, true, &limits, Mapping::Auto, &mut take).is_empty());
     assert!(failed);
 }
 

@@ -15,10 +15,10 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{all_images, codes, errors, scan, sorted_words};
+use common::{all_images, codes, errors, scan, scan_bytes, sorted_words};
 use cubin::{Cubin, Family, FileType, Head, PtxHead, TileIrHead, ptx_kernels};
 use fatbin::{Compression, EntryHeader, Flags, Kind, decode};
-use fatscan::{CodeKind, Level, Linkage, Options, Source, scan_bytes};
+use fatscan::{CodeKind, Level, Linkage, Options, Source};
 use gpu_arch::Suffix;
 use testkit::sha256;
 use testkit::truth::{Truth, TruthCubin, TruthEntry, all};
@@ -339,7 +339,7 @@ fn mislabelled_entries_are_told_of() {
         let codes = codes(&diagnostics);
         assert!(codes.iter().any(|code| ["FS0401", "FS0402"].contains(code)), "{file}: {diagnostics:?}");
         assert!(errors(&diagnostics).is_empty(), "{file}");
-        assert!(diagnostics[0].place.starts_with(&format!("{file}@0x10#0")), "{file}: {}", diagnostics[0].place);
+        assert!(diagnostics[0].at.to_string().starts_with(&format!("{file}@0x10#0")), "{file}: {}", diagnostics[0].at);
         let reads = read(&truth.bytes());
         assert_eq!(Cubin::parse(reads[0].unpacked.as_ref().unwrap()).unwrap().arch.to_string(), own, "{file}");
     }
@@ -538,7 +538,7 @@ fn archive_members_are_named_in_the_modules() {
     let (member, _) = scan("archive.a", &truth.bytes());
     let member = member.unwrap();
     let own = member.modules.iter().flat_map(|module| {
-        module.images.iter().map(|image| (module.object.as_deref().unwrap().to_owned(), common::word(image)))
+        module.images.iter().map(|image| (module.object.as_ref().unwrap().name.clone(), common::word(image)))
     });
     let theirs = truth.entries.iter().map(|entry| {
         let number = entry.arch.as_deref().unwrap().trim_start_matches("sm_").to_owned();
@@ -562,7 +562,7 @@ fn flags_keep_what_nobody_knows() {
 
 #[test]
 fn crafted_entries_are_listed_and_decode_as_expected() {
-    let verify = Options { verify: true, ..Options::default() };
+    let verify = Options::verifying();
     for truth in all() {
         let Some(expect) = &truth.expect else { continue };
         let (member, diagnostics) = scan_bytes(&truth.file, &truth.bytes(), &verify);
@@ -613,7 +613,7 @@ fn hostile_fixtures_list_what_is_whole_and_say_what_is_not() {
     for truth in all().iter().filter(|truth| truth.is_hostile()) {
         assert!(known.contains(truth.file.as_str()), "{} has no expectation here", truth.file);
     }
-    let verify = Options { verify: true, ..Options::default() };
+    let verify = Options::verifying();
     for (file, code, images) in HOSTILE {
         for options in [Options::default(), verify.clone()] {
             let (member, diagnostics) = scan_bytes(file, &testkit::truth::bytes(file), &options);
@@ -622,15 +622,16 @@ fn hostile_fixtures_list_what_is_whole_and_say_what_is_not() {
                 assert!(diagnostics.is_empty(), "{file}: {diagnostics:?}");
                 continue;
             }
-            let said = diagnostics.iter().find(|diagnostic| diagnostic.code == code);
+            let said = diagnostics.iter().find(|diagnostic| diagnostic.code.to_string() == code);
             let said = said.unwrap_or_else(|| panic!("{file}: no {code} in {diagnostics:?}"));
-            assert!(said.place.starts_with(file), "{file}: {}", said.place);
-            assert!(!said.message.is_empty() && said.message != said.code, "{file}");
+            let place = said.at.to_string();
+            assert!(place.starts_with(file), "{file}: {place}");
+            assert!(!said.message().is_empty(), "{file}");
             // what is only unsupported is a warning
             let level = if code == "FS0304" { Level::Warning } else { Level::Error };
             assert_eq!(said.level, level, "{file}");
             if !["FS0103", "FS0105"].contains(&code) {
-                assert!(said.place.contains("@0x"), "{file}: {}", said.place);
+                assert!(place.contains("@0x"), "{file}: {place}");
             }
         }
     }
@@ -638,7 +639,7 @@ fn hostile_fixtures_list_what_is_whole_and_say_what_is_not() {
 
 #[test]
 fn verify_finds_nothing_in_what_nvidias_tools_made() {
-    let verify = Options { verify: true, ..Options::default() };
+    let verify = Options::verifying();
     for truth in listed() {
         if truth.file.starts_with("mislabel_") || truth.file.starts_with("craft_") || truth.file == "tile.o" {
             continue;

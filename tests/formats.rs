@@ -14,7 +14,7 @@ mod common;
 
 use common::{Random, all_images, codes, errors, scan, words};
 use fatscan::{ArtefactKind, Linkage, Member, Options, Report, Source, scan_paths};
-use fatscan_containers::{Format, Layout};
+use fatscan_containers::{Format, Layout, Ranges, SliceStream, Tap};
 use testkit::ar::Flavour;
 use testkit::elf::{Names, Section, Table, machine};
 use testkit::fatbin::{Codec, concat, kind, wrapper};
@@ -45,6 +45,11 @@ fn clean(name: &str, bytes: &[u8]) -> Member {
 /// Section and linkage of every module.
 fn labels(member: &Member) -> Vec<(Option<&str>, Linkage)> {
     member.modules.iter().map(|module| (module.section.as_deref(), module.images[0].linkage)).collect()
+}
+
+/// The name of the object that holds a module.
+fn object_of(module: &fatscan::Module) -> String {
+    module.object.as_ref().unwrap().name.clone()
 }
 
 /// Writes a file of that name and scans its path.
@@ -254,11 +259,9 @@ fn archives_of_every_flavour_name_their_objects() {
             assert!(errors(&diagnostics).is_empty(), "{flavour:?}: {diagnostics:?}");
             let member = member.unwrap();
             assert_eq!((member.format, member.machine), ("archive", Some("x86_64")), "{flavour:?}");
-            let found: Vec<_> = member
-                .modules
-                .iter()
-                .map(|module| (module.object.as_deref().unwrap(), module.section.as_deref().unwrap()))
-                .collect();
+            let found: Vec<_> =
+                member.modules.iter().map(|module| (object_of(module), module.section.as_deref().unwrap())).collect();
+            let found: Vec<_> = found.iter().map(|(object, section)| (object.as_str(), *section)).collect();
             assert_eq!(found, [("a.o", ".nv_fatbin"), (long, ".nv_fatbin"), ("c.o", ".nv_fatbin")], "{flavour:?}");
             assert_eq!(words(Some(&member)), ["sass sm_80", "sass sm_90a", "sass sm_75"], "{flavour:?}");
         }
@@ -285,7 +288,7 @@ fn fatbins_at_odd_offsets_of_an_archive_are_found() {
 fn archive_of_coff_objects_is_read() {
     let object = Coff::new().section(".nv_fatbin", &one("89")).bytes();
     let member = clean("x.lib", &Ar::new(Flavour::Coff).symbols(&["f"]).member("dir\\x.obj", &object).bytes());
-    assert_eq!(member.modules[0].object.as_deref(), Some("dir\\x.obj"));
+    assert_eq!(object_of(&member.modules[0]), "dir\\x.obj");
     assert_eq!(labels(&member), [(Some(".nv_fatbin"), Linkage::Loadable)]);
 }
 
@@ -307,7 +310,7 @@ fn archive_with_a_damaged_header_is_searched_on() {
     let (member, diagnostics) = scan("x.a", &bytes);
     assert_eq!(words(member.as_ref()), ["sass sm_80", "sass sm_90"]);
     assert!(codes(&diagnostics).contains(&"FS0207"), "{diagnostics:?}");
-    assert!(diagnostics.iter().any(|d| d.place.ends_with(&format!("@{second:#x}"))), "{diagnostics:?}");
+    assert!(diagnostics.iter().any(|d| d.at.to_string().ends_with(&format!("@{second:#x}"))), "{diagnostics:?}");
 }
 
 // --- zip
@@ -409,12 +412,13 @@ fn members_that_cannot_be_unpacked_are_named_and_the_others_read() {
         .with(ZipMember::deflated("good.so", &library));
     let report = scan_file("x.whl", &zip.bytes());
     assert_eq!(members(&report), [("good.so".to_owned(), vec!["sass sm_90".to_owned()])]);
-    let said: Vec<(&str, bool, bool)> = report
+    let said: Vec<(String, bool, bool)> = report
         .diagnostics
         .iter()
-        .map(|d| (d.code.as_str(), d.place.ends_with("x.whl!secret.so"), d.place.ends_with("x.whl!strange.so")))
+        .map(|d| (d.code.to_string(), d.at.to_string()))
+        .map(|(code, at)| (code, at.ends_with("x.whl!secret.so"), at.ends_with("x.whl!strange.so")))
         .collect();
-    assert_eq!(said, [("FS0205", true, false), ("FS0204", false, true)]);
+    assert_eq!(said, [("FS0205".to_owned(), true, false), ("FS0204".to_owned(), false, true)]);
 }
 
 #[test]
@@ -694,7 +698,7 @@ fn cubin_above_the_limit_is_listed_by_its_number_and_told_of() {
     let mut options = Options::default();
     options.limits.cubin_bytes = 1000;
     let bytes = Elf::shared().section(".rodata", &Cubin::new("100a").bytes()).bytes();
-    let (member, diagnostics) = fatscan::scan_bytes("x.so", &bytes, &options);
+    let (member, diagnostics) = common::scan_bytes("x.so", &bytes, &options);
     assert_eq!(words(member.as_ref()), ["sass sm_100"]);
     assert_eq!(codes(&diagnostics), ["FS0310"]);
 }
@@ -784,10 +788,16 @@ fn sections_equal_those_that_goblin_reads() {
     let mut compared = 0;
     for (name, bytes) in files {
         let Some(format @ (Format::Elf | Format::Pe)) = Format::sniff(&bytes) else { continue };
-        let layout = Layout::read(format, bytes.as_slice()).unwrap();
+        let mut tap = Tap::new(SliceStream::new(&bytes), 1 << 20);
+        let mut ranges = Ranges::new(&mut tap, bytes.len() as u64, true, 1 << 20);
+        let places: Vec<u64> = (0..bytes.len() as u64).collect();
+        let layout = Layout::read(format, &mut ranges, &places).unwrap();
         let theirs = goblin_sections(format, &bytes).unwrap_or_else(|| panic!("{name}: goblin reads nothing"));
-        let own: Vec<(String, u64, u64)> =
-            layout.sections.iter().map(|section| (section.name.clone(), section.offset, section.size)).collect();
+        let own: Vec<(String, u64, u64)> = layout
+            .sections
+            .iter()
+            .map(|section| (layout.name(section).unwrap_or_default(), section.offset, section.size))
+            .collect();
         let used = |rows: Vec<(String, u64, u64)>| {
             let mut rows: Vec<_> = rows.into_iter().filter(|row| row.2 > 0).collect();
             rows.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));

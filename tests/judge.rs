@@ -9,7 +9,7 @@
     reason = "tests"
 )]
 
-use fatscan::{Artefact, ArtefactKind, Judgement, Member, MemberVerdict, Options, Policy, Report, judge, scan_bytes};
+use fatscan::{ArtefactKind, Judgement, Member, MemberVerdict, Options, Policy, Report, judge};
 use gpu_arch::rules::{Device, Driver, Environment, ReasonCode, Verdict};
 use gpu_arch::{CudaVersion, DriverVersion};
 use testkit::cubin::Cubin;
@@ -41,16 +41,22 @@ fn library(modules: &[Vec<Entry>]) -> Elf {
 }
 
 fn member(path: &str, bytes: &[u8]) -> Member {
-    let options = Options { entry_functions: true, ..Options::default() };
-    let (member, diagnostics) = scan_bytes(path, bytes, &options);
+    let options = Options::for_judging();
+    let mut report = fatscan::scan_bytes(path, bytes, &options);
+    let diagnostics = &report.diagnostics;
     assert!(diagnostics.iter().all(|d| d.level != fatscan::Level::Error), "{diagnostics:?}");
-    member.unwrap()
+    let mut member = report.artefacts.remove(0).members.remove(0);
+    // as in an archive
+    member.path = path.to_owned();
+    member
 }
 
 fn report(members: Vec<Member>) -> Report {
-    let artefact =
-        Artefact { path: "a.whl".into(), kind: ArtefactKind::Wheel, size: 1, members_without_code: 0, members };
-    Report { artefacts: vec![artefact], diagnostics: Vec::new() }
+    let mut report = fatscan::scan_bytes("a.whl", b"", &Options::for_judging());
+    report.diagnostics.clear();
+    let artefact = &mut report.artefacts[0];
+    (artefact.kind, artefact.members_without_code, artefact.members) = (ArtefactKind::Wheel, 0, members);
+    report
 }
 
 fn device(cc: &str) -> Device {
@@ -62,7 +68,7 @@ fn with_driver(cc: &str, version: &str) -> Device {
 }
 
 fn judged(members: Vec<Member>, device: Device) -> Judgement {
-    judge(&report(members), &[device], &Policy::default())
+    judge(&report(members), &[device], &Policy::default()).unwrap()
 }
 
 fn verdict(elf: &Elf, device: Device) -> MemberVerdict {
@@ -94,7 +100,7 @@ fn compiling_ptx_makes_a_file_jit_even_where_others_are_native() {
     let policy =
         Policy { environment: Environment { disable_ptx_jit: true, force_ptx_jit: false }, ..Policy::default() };
     let report = report(vec![member("x.so", &elf.bytes())]);
-    let judgement = judge(&report, &[with_driver("9.0", "550.54.14")], &policy);
+    let judgement = judge(&report, &[with_driver("9.0", "550.54.14")], &policy).unwrap();
     let own = &judgement.artefacts[0].members[0].verdicts[0];
     assert_eq!(own.verdict, Verdict::Partial);
     assert!(own.reasons.iter().any(|reason| reason.error == Some(223)), "{:?}", own.reasons);
@@ -318,7 +324,7 @@ fn alternatives_count_as_the_best_of_them() {
         }
         assert_eq!(judged(members(), device("12.0")).artefacts[0].verdicts[0].verdict.verdict, Verdict::NotCovered);
         let policy = Policy { alternatives: false, ..Policy::default() };
-        let judgement = judge(&report(members()), &[device("8.0")], &policy);
+        let judgement = judge(&report(members()), &[device("8.0")], &policy).unwrap();
         assert_eq!(judgement.artefacts[0].verdicts[0].verdict.verdict, Verdict::NotCovered);
     }
     // one of a kind is no alternative
@@ -355,14 +361,15 @@ fn code_for_32_bit_processes_does_not_count_for_a_device() {
 fn the_same_is_judged_for_a_slice_and_for_a_stream_and_by_any_number_of_threads() {
     let elf = library(&[vec![sass("80"), sass("90")], vec![sass("90a")]]).needs("libcudart.so.12");
     let bytes = elf.bytes();
-    let options = Options { entry_functions: true, ..Options::default() };
+    let options = Options::for_judging();
     let packed = testkit::compress::deflate(&bytes);
-    let mut stream = fatscan_containers::Inflater::new(&packed, bytes.len() as u64, None, true);
-    let (streamed, _) = fatscan::scan_stream("x.so", &mut stream, &options);
+    let input = fatscan_containers::SliceStream::new(&packed);
+    let mut stream = fatscan_containers::Inflater::new(input, bytes.len() as u64, None, true);
+    let mut streamed = fatscan::scan_stream("x.so", &mut stream, &options);
     let devices = [device("9.0"), with_driver("8.0", "470.57.02")];
     let policy = Policy::default();
-    let one = judge(&report(vec![member("x.so", &bytes)]), &devices, &policy);
-    let two = judge(&report(vec![streamed.unwrap()]), &devices, &policy);
+    let one = judge(&report(vec![member("x.so", &bytes)]), &devices, &policy).unwrap();
+    let two = judge(&report(streamed.artefacts.remove(0).members), &devices, &policy).unwrap();
     assert_eq!(one, two);
 }
 

@@ -17,10 +17,9 @@ mod run;
 use std::collections::BTreeMap;
 
 use ::fatbin::{Entry as Read, EntryHeader, decode};
-use common::{scan_inflated, scan_steps};
+use common::{scan_bytes, scan_inflated, scan_steps};
 use fatscan::{
-    CodeKind, Column, Hole, Image, Kernel, KernelDepth, Limits, Matrix, Member, Module, Options, Row, Source, holes,
-    scan_bytes,
+    CodeKind, Column, Hole, Image, Kernel, KernelDepth, Matrix, Member, Module, Options, Row, Source, holes,
 };
 use gpu_arch::Arch;
 use gpu_arch::rules::{Device, Environment};
@@ -31,7 +30,7 @@ use testkit::truth::{Truth, TruthCubin, all};
 use testkit::{Ar, Cubin, Elf, Entry, Zip, fatbin, ptx_text, sha256};
 
 fn options(kernels: KernelDepth) -> Options {
-    Options { kernels, ..Options::default() }
+    Options::new().with_kernels(kernels)
 }
 
 fn scanned(name: &str, bytes: &[u8], kernels: KernelDepth) -> Member {
@@ -47,7 +46,7 @@ fn sound() -> Vec<Truth> {
 
 /// The unpacked bytes of an image, read through the crate `fatbin` alone.
 fn payload(bytes: &[u8], module: &Module, image: &Image) -> Vec<u8> {
-    let data = &bytes[(module.base + image.offset) as usize..];
+    let data = &bytes[(module.base() + image.offset) as usize..];
     if module.source != Source::Fatbin {
         return data[..image.stored_bytes as usize].to_vec();
     }
@@ -111,7 +110,7 @@ fn kernels_and_figures_of_every_fixture_equal_cuobjdumps() {
         for (module, image) in
             member.iter().flat_map(|m| &m.modules).flat_map(|m| m.images.iter().map(move |image| (m, image)))
         {
-            let place = format!("{} {:#x}", truth.file, module.base + image.offset);
+            let place = format!("{} {:#x}", truth.file, module.base() + image.offset);
             if truth.cubin.is_none() && truth.ptx.is_none() && !truth.entries_hold() {
                 continue;
             }
@@ -155,7 +154,7 @@ fn kernels_and_figures_of_every_fixture_equal_cuobjdumps() {
 /// The kernels of all images, by place.
 fn read(member: Option<&Member>) -> Vec<(u64, Option<u32>, Option<Vec<Kernel>>)> {
     let images = member.into_iter().flat_map(|member| &member.modules);
-    let images = images.flat_map(|module| module.images.iter().map(move |image| (module.base, image)));
+    let images = images.flat_map(|module| module.images.iter().map(move |image| (module.base(), image)));
     images.map(|(base, image)| (base + image.offset, image.concat, image.kernels.clone())).collect()
 }
 
@@ -229,11 +228,8 @@ fn damaged_and_boundless_payloads_have_no_kernels_and_hurt_nobody() {
         }
     }
     // what is beyond the limit is not unpacked
-    let small = Options {
-        kernels: KernelDepth::Resources,
-        limits: Limits { payload_bytes: 100, ..Limits::default() },
-        ..Options::default()
-    };
+    let mut small = options(KernelDepth::Resources);
+    small.limits.payload_bytes = 100;
     let library = library(&[vec![cubin("90", &["k"]).compressed(Codec::Zstd)]]);
     let (member, _) = scan_bytes("x.so", &library, &small);
     assert_eq!(Matrix::of(&member.unwrap()).unreadable, 1);

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use fatscan::{
     Artefact, CodeKind, Column, KernelDepth, Member, Options, Size, Source, artefact_sizes, kernel_sizes, member_sizes,
-    scan_bytes, scan_paths,
+    scan_paths,
 };
 use run::{Run, narrow, run, text, write};
 use serde_json::Value;
@@ -25,8 +25,14 @@ use testkit::fatbin::Codec;
 use testkit::truth::all;
 use testkit::{Cubin, Elf, Entry, Zip, ZipMember, fatbin, ptx_text};
 
+/// The first file with device code of a scan, and what there was to say.
+fn scan_bytes(name: &str, bytes: &[u8], options: &Options) -> (Option<Member>, Vec<fatscan::Diagnostic>) {
+    let report = fatscan::scan_bytes(name, bytes, options);
+    (report.artefacts.into_iter().flat_map(|artefact| artefact.members).next(), report.diagnostics)
+}
+
 fn scanned(name: &str, bytes: &[u8]) -> Member {
-    let options = Options { kernels: KernelDepth::Names, ..Options::default() };
+    let options = Options::new().with_kernels(KernelDepth::Names);
     scan_bytes(name, bytes, &options).0.unwrap()
 }
 

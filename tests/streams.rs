@@ -12,9 +12,9 @@
 
 mod common;
 
-use common::{Steps, all_images, scan, scan_inflated, scan_steps, words};
-use fatscan::{Linkage, Member, Options, scan_stream};
-use fatscan_containers::{ByteStream, Inflater};
+use common::{Steps, all_images, scan, scan_inflated, scan_steps, scan_stream, words};
+use fatscan::{Linkage, Member, Options};
+use fatscan_containers::{ByteStream, Inflater, SliceStream};
 use testkit::ar::Flavour;
 use testkit::compress::{crc32, deflate};
 use testkit::elf::{Names, Section, Table, machine};
@@ -24,7 +24,7 @@ use testkit::{Ar, Coff, Cubin, Elf, Entry, MachO, Pe, fatbin, ptx_text};
 
 /// Slice, inflater and single bytes agree on one file.
 fn agree(name: &str, bytes: &[u8], what: &str, options: &Options) {
-    let slice = fatscan::scan_bytes(name, bytes, options);
+    let slice = common::scan_bytes(name, bytes, options);
     assert_eq!(slice, scan_inflated(name, bytes, options), "{name} {what}: slice (left) and inflater");
     assert_eq!(slice, scan_steps(name, bytes, options), "{name} {what}: slice (left) and single bytes");
 }
@@ -36,7 +36,7 @@ fn cuts(length: usize) -> impl Iterator<Item = usize> {
 
 #[test]
 fn every_fixture_reads_the_same_from_slice_inflater_and_single_bytes() {
-    let verify = Options { verify: true, ..Options::default() };
+    let verify = Options::verifying();
     for truth in all() {
         let bytes = truth.bytes();
         agree(&truth.file, &bytes, "whole", &Options::default());
@@ -75,7 +75,7 @@ fn a_size_that_lies_reads_the_same() {
 fn window_ends(length: usize) -> Vec<usize> {
     let zeros = vec![0; length];
     let packed = deflate(&zeros);
-    let mut stream = Inflater::new(&packed, length as u64, None, true);
+    let mut stream = Inflater::new(SliceStream::new(&packed), length as u64, None, true);
     stream.fill(fatscan_containers::SNIFF_SIZE);
     let mut ends = Vec::new();
     loop {
@@ -363,7 +363,7 @@ fn inflater_hands_out_the_bytes_it_was_given() {
     let mut bytes = random.bytes(700_000);
     bytes[100_000..400_000].fill(0);
     let packed = deflate(&bytes);
-    let mut stream = Inflater::new(&packed, bytes.len() as u64, Some(crc32(&bytes)), true);
+    let mut stream = Inflater::new(SliceStream::new(&packed), bytes.len() as u64, Some(crc32(&bytes)), true);
     let mut position = 0usize;
     while position < bytes.len() {
         let want = random.below(5000) + 1;

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::args::{DiffArgs, PlainFormat};
 use crate::failure::Failure;
-use crate::{list, output};
 use crate::terminal::{bytes, count, printable, width, wrap};
+use crate::{list, output};
 
 const BOLD: Style = Style::new().bold();
 const CAME: Style = AnsiColor::Green.on_default();

@@ -1,12 +1,27 @@
 //! What several integration tests share.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
-use fatscan::{Diagnostic, Image, Level, Member, Options, scan_bytes, scan_stream};
-use fatscan_containers::{ByteStream, Fault, Inflater};
+use fatscan::{Diagnostic, Image, Level, Member, Options, Report};
+use fatscan_containers::{ByteStream, Fault, Inflater, SliceStream};
 use testkit::compress::{crc32, deflate};
 
 /// What a scan of one file gives.
 pub(crate) type Scan = (Option<Member>, Vec<Diagnostic>);
+
+fn one(report: Report) -> Scan {
+    let members = report.artefacts.into_iter().flat_map(|artefact| artefact.members);
+    (members.into_iter().next(), report.diagnostics)
+}
+
+/// Scans one file in memory.
+pub(crate) fn scan_bytes(name: &str, bytes: &[u8], options: &Options) -> Scan {
+    one(fatscan::scan_bytes(name, bytes, options))
+}
+
+/// Scans one file that is read forward.
+pub(crate) fn scan_stream<S: ByteStream>(name: &str, stream: &mut S, options: &Options) -> Scan {
+    one(fatscan::scan_stream(name, stream, options))
+}
 
 /// Scans bytes in memory, with the defaults.
 pub(crate) fn scan(name: &str, bytes: &[u8]) -> Scan {
@@ -16,7 +31,7 @@ pub(crate) fn scan(name: &str, bytes: &[u8]) -> Scan {
 /// Scans the same bytes deflated.
 pub(crate) fn scan_inflated(name: &str, bytes: &[u8], options: &Options) -> Scan {
     let packed = deflate(bytes);
-    let mut stream = Inflater::new(&packed, bytes.len() as u64, Some(crc32(bytes)), true);
+    let mut stream = Inflater::new(SliceStream::new(&packed), bytes.len() as u64, Some(crc32(bytes)), true);
     scan_stream(name, &mut stream, options)
 }
 
@@ -52,12 +67,17 @@ pub(crate) fn sorted_words(member: Option<&Member>) -> Vec<String> {
 
 /// The codes of the diagnostics, in their order.
 pub(crate) fn codes(diagnostics: &[Diagnostic]) -> Vec<&str> {
-    diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect()
+    diagnostics.iter().map(|diagnostic| word_of(diagnostic.code)).collect()
 }
 
 /// The codes of those that are errors.
 pub(crate) fn errors(diagnostics: &[Diagnostic]) -> Vec<&str> {
-    diagnostics.iter().filter(|d| d.level == Level::Error).map(|d| d.code.as_str()).collect()
+    diagnostics.iter().filter(|d| d.level == Level::Error).map(|d| word_of(d.code)).collect()
+}
+
+/// `FS0101` of a code, for as long as the tests run.
+fn word_of(code: fatscan::Code) -> &'static str {
+    code.to_string().leak()
 }
 
 /// A stream that makes just as many bytes available as it is asked for, `step` at the least, and remembers nothing
@@ -68,13 +88,11 @@ pub(crate) struct Steps<'data> {
     position: usize,
     at_hand: usize,
     step: usize,
-    furthest: usize,
-    watches: Vec<(usize, usize)>,
 }
 
 impl<'data> Steps<'data> {
     pub(crate) fn new(data: &'data [u8], step: usize) -> Self {
-        Self { data, position: 0, at_hand: 0, step, furthest: 0, watches: Vec::new() }
+        Self { data, position: 0, at_hand: 0, step }
     }
 }
 
@@ -86,7 +104,6 @@ impl ByteStream for Steps<'_> {
     fn fill(&mut self, least: usize) -> bool {
         if self.at_hand < least {
             self.at_hand = least.max(self.step).min(self.data.len() - self.position);
-            self.furthest = self.furthest.max(self.position + self.at_hand);
         }
         self.at_hand >= least
     }
@@ -96,7 +113,6 @@ impl ByteStream for Steps<'_> {
         let count = usize::try_from(count).unwrap_or(usize::MAX).min(left);
         self.position += count;
         self.at_hand = self.at_hand.saturating_sub(count);
-        self.furthest = self.furthest.max(self.position);
         count as u64
     }
 
@@ -108,25 +124,10 @@ impl ByteStream for Steps<'_> {
         &[]
     }
 
-    fn rewind(&mut self, position: u64) {
+    fn rewind(&mut self, position: u64) -> bool {
         self.position = usize::try_from(position).unwrap_or(usize::MAX).min(self.data.len());
         self.at_hand = 0;
-    }
-
-    fn watch(&mut self, start: u64, length: usize) {
-        if let Ok(start) = usize::try_from(start)
-            && start >= self.position
-        {
-            self.watches.push((start, length));
-        }
-    }
-
-    fn watched(&self) -> Vec<(u64, &[u8])> {
-        let part = |&(start, length): &(usize, usize)| {
-            let end = start.saturating_add(length).min(self.furthest);
-            (start as u64, self.data.get(start..end).unwrap_or_default())
-        };
-        self.watches.iter().map(part).collect()
+        true
     }
 
     fn fault(&self) -> Option<Fault> {

@@ -224,15 +224,13 @@ pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
         for finding in findings {
             if finding.fails() {
                 let (rule, message) = (finding.rule, xml(&finding.message));
-                writeln!(out, "<failure type=\"{rule}\" message=\"{message}\">{}</failure>", xml(&finding.at.to_string()))?;
+                writeln!(
+                    out,
+                    "<failure type=\"{rule}\" message=\"{message}\">{}</failure>",
+                    xml(&finding.at.to_string())
+                )?;
             } else {
-                rest.push(format!(
-                    "{}[{}] {}: {}",
-                    finding.severity.name(),
-                    finding.rule,
-                    finding.at,
-                    finding.message
-                ));
+                rest.push(format!("{}[{}] {}: {}", finding.severity.name(), finding.rule, finding.at, finding.message));
             }
         }
         if !rest.is_empty() {
@@ -268,7 +266,8 @@ pub(crate) fn markdown(report: &Report, judgement: &Judgement, outcome: &Outcome
         writeln!(out, "| level | rule | where | what |\n|---|---|---|---|")?;
     }
     for finding in shown(outcome) {
-        let (place, message) = (super::markdown::cell(&finding.at.to_string()), super::markdown::cell(&finding.message));
+        let (place, message) =
+            (super::markdown::cell(&finding.at.to_string()), super::markdown::cell(&finding.message));
         writeln!(out, "| {} | {} | {place} | {message} |", finding.severity.name(), finding.rule)?;
     }
     writeln!(out)?;

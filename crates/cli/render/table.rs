@@ -109,7 +109,11 @@ impl<W: Write> Page<'_, W> {
         let own = report.unread.iter().filter(|unread| report.artefact_of(&unread.at) == Some(index));
         let own: Vec<_> = own.collect();
         let Some(first) = own.first() else { return Ok(()) };
-        let number = count(own.len(), "file was not read and may hold device code", "files were not read and may hold device code");
+        let number = count(
+            own.len(),
+            "file was not read and may hold device code",
+            "files were not read and may hold device code",
+        );
         let member = report.member_of(&first.at);
         let which = if member.is_empty() { String::new() } else { format!("`{}`: ", printable(&member)) };
         let more = if own.len() > 1 { ", ..." } else { "" };
@@ -214,7 +218,8 @@ impl<W: Write> Page<'_, W> {
     /// One line for each module.
     fn modules(&mut self, member: &Member) -> io::Result<()> {
         for module in &member.modules {
-            let object = module.object.as_ref().map(|object| format!("{}!", printable(&object.name))).unwrap_or_default();
+            let object =
+                module.object.as_ref().map(|object| format!("{}!", printable(&object.name))).unwrap_or_default();
             let section = module.section.as_deref().map(printable).unwrap_or_default();
             let place = format!("{object}{section}@{:#x}", module.offset);
             let mut words: Vec<String> = vec![place];

@@ -23,6 +23,8 @@ pub struct Limits {
     pub images: usize,
     /// Kernels in all, where they are read.
     pub kernels: usize,
+    /// Functions, and sections, of one image; kernels of one PTX text. The largest image of PyTorch has some thousands.
+    pub functions: usize,
     /// Bytes of identifiers, options and names that are kept in all.
     pub text_bytes: usize,
     /// Bytes of one name of a member, an object or a section; the rest of a longer one is left out.
@@ -59,6 +61,7 @@ impl Default for Limits {
             ratio: 1100,
             images: 400_000,
             kernels: 4_000_000,
+            functions: 1 << 16,
             text_bytes: 64 << 20,
             name_bytes: 4096,
             entry_header: 1 << 20,

@@ -219,7 +219,9 @@ pub fn table_bytes(format: Format, prefix: &[u8]) -> u64 {
             if is_wide && largest > 0 { u64::MAX } else { largest }
         }
         Format::Coff => 40 * 0xffff,
-        Format::MachO => prefix.get(20..).and_then(|rest| rest.first_chunk()).map_or(0, |size| u64::from(u32::from_le_bytes(*size))),
+        Format::MachO => {
+            prefix.get(20..).and_then(|rest| rest.first_chunk()).map_or(0, |size| u64::from(u32::from_le_bytes(*size)))
+        }
         _ => 0,
     }
 }
@@ -325,8 +327,11 @@ where
     }
     let entry = u64::try_from(size_of::<Elf::SectionHeader>()).ok()?;
     // from 65,280 sections on, number and index of the names stand in the first row
-    let first: Option<Elf::SectionHeader> =
-        if header.e_shnum(endian) == 0 { records(prefix, file, start, 1).and_then(|mut rows| rows.pop()) } else { None };
+    let first: Option<Elf::SectionHeader> = if header.e_shnum(endian) == 0 {
+        records(prefix, file, start, 1).and_then(|mut rows| rows.pop())
+    } else {
+        None
+    };
     let count = first.as_ref().map_or(u64::from(header.e_shnum(endian)), |first| first.sh_size(endian).into());
     layout.end = start.saturating_add(count.max(1).saturating_mul(entry));
     let Some(table) = records::<Elf::SectionHeader, S>(prefix, file, start, count) else {
@@ -421,8 +426,7 @@ fn read_coff<Coff: CoffHeader, S: ByteStream>(prefix: &[u8], file: &mut Ranges<'
     let mut offset = 0;
     let header = Coff::parse(prefix, &mut offset).ok()?;
     let mut layout = Layout::new(pe_machine(header.machine()), ObjectType::Relocatable);
-    let Some(table) =
-        records::<ImageSectionHeader, S>(prefix, file, offset, u64::from(header.number_of_sections()))
+    let Some(table) = records::<ImageSectionHeader, S>(prefix, file, offset, u64::from(header.number_of_sections()))
     else {
         layout.damaged = true;
         return Some(layout);

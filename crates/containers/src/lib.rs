@@ -43,6 +43,6 @@ pub use layout::{Layout, ObjectType, PREFIX_SIZE, Section, Segment, announced, t
 pub use needed::{names_at, needed};
 pub use ranges::Ranges;
 pub use source::{FileSource, Mapping, Source, open_file};
-pub use stream::{Bounded, ByteStream, Checked, Fault, ReadStream, SliceStream, Tap};
+pub use stream::{Bounded, ByteStream, Checked, Fault, ReadStream, ReaderStream, SliceStream, Tap};
 pub use tree::{Tree, TreeFile, tree};
 pub use walk::{ArchiveWalk, Damage, MachOSlice, Part, universal};

@@ -79,7 +79,8 @@ impl Visit {
                     continue;
                 }
             };
-            let kernel = KERNEL_FOLDERS.iter().any(|folder| real == Path::new(folder) && !self.root.starts_with(folder));
+            let kernel =
+                KERNEL_FOLDERS.iter().any(|folder| real == Path::new(folder) && !self.root.starts_with(folder));
             if kernel || !self.seen.insert(real.clone()) {
                 continue;
             }

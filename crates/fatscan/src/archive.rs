@@ -126,7 +126,8 @@ impl Inner<'_> {
         let mut nested = Vec::new();
         let mut done = |index: usize, leaf: Leaf, take: &mut dyn Take| {
             let Some(job) = jobs.get(index) else { return ControlFlow::Continue(()) };
-            without = without.saturating_add(u64::from(leaf.is_candidate && leaf.member.is_none() && leaf.nested.is_empty()));
+            without =
+                without.saturating_add(u64::from(leaf.is_candidate && leaf.member.is_none() && leaf.nested.is_empty()));
             nested.extend(leaf.nested.iter().cloned());
             take.leaf(self.shown, leaf, &|allowance| self.leaf(job, allowance))
         };
@@ -216,10 +217,14 @@ impl Inner<'_> {
             ZipDoubt::TooMany => {
                 Diagnostic::new(Code::LimitMembers, at(), format!("{} members", self.run.limits().entries))
             }
-            ZipDoubt::DirectoryLarge(size) => Diagnostic::new(Code::LimitTable, at(), format!("a directory of {size} bytes")),
-            ZipDoubt::TwoEnds => {
-                Diagnostic::new(Code::ZipAmbiguous, at(), "a second end record stands behind the first, or it ends early")
+            ZipDoubt::DirectoryLarge(size) => {
+                Diagnostic::new(Code::LimitTable, at(), format!("a directory of {size} bytes"))
             }
+            ZipDoubt::TwoEnds => Diagnostic::new(
+                Code::ZipAmbiguous,
+                at(),
+                "a second end record stands behind the first, or it ends early",
+            ),
             ZipDoubt::DirectoryPlace => {
                 Diagnostic::new(Code::ZipAmbiguous, at(), "size and offset of its directory disagree")
             }
@@ -374,7 +379,9 @@ fn row(line: &[u8]) -> Option<(Vec<u8>, [u8; 32])> {
     let mut fields = line.rsplitn(3, |byte| *byte == b',');
     let (_, hash, path) = (fields.next()?, fields.next()?, fields.next()?);
     let path = match path.strip_prefix(b"\"").and_then(|path| path.strip_suffix(b"\"")) {
-        Some(quoted) => quoted.split(|byte| *byte == b'"').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&b'"'),
+        Some(quoted) => {
+            quoted.split(|byte| *byte == b'"').filter(|part| !part.is_empty()).collect::<Vec<_>>().join(&b'"')
+        }
         None => path.to_vec(),
     };
     Some((path, base64(hash.strip_prefix(b"sha256=")?)?))

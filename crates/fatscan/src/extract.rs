@@ -95,7 +95,8 @@ fn from_file(
     take: &mut Take<'_>,
     failed: &mut Vec<(usize, ExtractError)>,
 ) {
-    let is_zip = |job: &Job<'_>| job.member.at.inner().first().is_some_and(|step| matches!(step.place, Place::Member(_)));
+    let is_zip =
+        |job: &Job<'_>| job.member.at.inner().first().is_some_and(|step| matches!(step.place, Place::Member(_)));
     let zip = jobs.iter().any(is_zip).then(|| Zip::list(source, limits));
     for (index, job) in (start..).zip(jobs) {
         let steps = job.member.at.inner();

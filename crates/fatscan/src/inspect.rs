@@ -36,14 +36,19 @@ impl Scratch {
     }
 }
 
-/// Bytes that unpacking an entry takes, at the most.
+/// Bytes that unpacking an entry takes, at the most. Of one whose payload is not at hand yet, the window of a frame counts as
+/// large as what it unpacks to.
 pub(crate) fn memory_of(entry: &Entry<'_>) -> u64 {
-    entry.header().unpacked_size().saturating_add(decoder_memory(entry))
+    let unpacked = entry.header().unpacked_size();
+    let beside = match entry.payload() {
+        Ok(_) => fatbin::memory_to_decode(entry),
+        Err(_) => unpacked.saturating_add(DECODER),
+    };
+    unpacked.saturating_add(beside)
 }
 
-fn decoder_memory(_: &Entry<'_>) -> u64 {
-    0
-}
+/// What a decoder takes beside its window.
+const DECODER: u64 = 1 << 20;
 
 /// Bytes of a payload as it is stored that tell what it is.
 pub(crate) const BEGINNING: u64 = 4096;

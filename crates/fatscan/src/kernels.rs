@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernel_details};
+use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernels_within};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
 
 use crate::inspect::Scratch;
@@ -68,9 +68,15 @@ impl<'run> Reader<'run> {
         Self { depth: run.options.kernels, run, count }
     }
 
+    /// What is kept of one image.
+    fn limits(self) -> cubin::Limits {
+        let functions = self.run.limits().functions;
+        cubin::Limits::new(functions, functions)
+    }
+
     /// The kernels of a whole cubin.
     pub(crate) fn cubin(self, bytes: &[u8]) -> Option<Vec<Kernel>> {
-        let functions = Functions::parse(bytes).ok()?;
+        let functions = Functions::parse_within(bytes, &self.limits()).ok()?;
         if self.depth < KernelDepth::Resources {
             return self.all(functions.kernels().map(|function| self.kernel(function)));
         }
@@ -89,12 +95,14 @@ impl<'run> Reader<'run> {
             };
             Kernel { resources: Some(Box::new(resources)), ..self.kernel(function) }
         };
-        self.all(functions.kernels().map(with))
+        let kernels = self.all(functions.kernels().map(with));
+        // figures that overlap each other were not all read
+        kernels.filter(|_| index.is_complete())
     }
 
     /// The kernels that a PTX text defines.
     pub(crate) fn ptx(self, text: &[u8]) -> Option<Vec<Kernel>> {
-        self.all(ptx_kernel_details(text).into_iter().map(|kernel| Kernel {
+        self.all(ptx_kernels_within(text, &self.limits()).ok()?.into_iter().map(|kernel| Kernel {
             name: self.name(kernel.name),
             is_local: kernel.linkage == cubin::PtxLinkage::Local,
             code_bytes: 0,
@@ -201,7 +209,7 @@ impl<'run> EntryReader<'run> {
             Payload::Block => {}
             Payload::Stream(mut stream) => {
                 let stated = usize::try_from(stated).ok()?;
-                let mut prefix = SymbolPrefix::new();
+                let mut prefix = SymbolPrefix::within(&self.reader.limits());
                 let mut filled = 0_usize;
                 loop {
                     let wanted = match prefix.read(buffer.get(..filled)?) {

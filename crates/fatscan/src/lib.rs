@@ -46,7 +46,7 @@ pub use advice::{Fix, FixKind, advise, package, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};
 pub use cubin::demangle;
 pub use diagnostic::{Code, Diagnostic, Level};
-pub use fatscan_containers::{FileSource, Limits, Mapping, Source as Bytes, open_file};
+pub use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, ReaderStream, Source as ByteSource, open_file};
 pub use judge::{
     Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Load, MemberJudgement,
     MemberVerdict, NotCounted, Policy, TooShallow, classify, judge,
@@ -62,5 +62,5 @@ pub use options::{KernelDepth, Options};
 pub use parallel::with_threads;
 pub use pattern::{Pattern, PatternError};
 pub use progress::Progress;
-pub use scan::{Input, Scanner, Sink, scan_bytes, scan_paths, scan_source};
+pub use scan::{Input, Scanner, Sink, scan_bytes, scan_paths, scan_source, scan_stream};
 pub use sizes::{CodeSizes, KernelSize, Size, artefact_sizes, kernel_sizes, member_sizes};

@@ -250,7 +250,8 @@ mod tests {
     fn places_nest_and_are_shown() {
         let wheel = Locator::given(OsStr::new("dist/a.whl"));
         let library = wheel.inside(*b"lib/x.so", Place::Member(3));
-        let place = Locator { section: Some(".nv_fatbin".into()), offset: Some(0x3a40), image: Some(2), ..library.clone() };
+        let place =
+            Locator { section: Some(".nv_fatbin".into()), offset: Some(0x3a40), image: Some(2), ..library.clone() };
         assert_eq!(place.to_string(), "dist/a.whl!lib/x.so!.nv_fatbin@0x3a40#2");
         assert!(place.is_in(&wheel) && place.is_in(&library) && !wheel.is_in(&library));
         let file = Locator::given(OsStr::new("dist")).inside(*b"b/y.so", Place::File);

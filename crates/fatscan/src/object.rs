@@ -51,13 +51,7 @@ impl Leaf {
 }
 
 /// Scans one file. One of unknown format is searched only if it was given by name (`explicit`).
-pub(crate) fn scan(
-    run: &Run,
-    at: &Locator,
-    stream: &mut dyn ByteStream,
-    explicit: bool,
-    allowance: Allowance,
-) -> Leaf {
+pub(crate) fn scan(run: &Run, at: &Locator, stream: &mut dyn ByteStream, explicit: bool, allowance: Allowance) -> Leaf {
     stream.fill(SNIFF_SIZE);
     let window = stream.window();
     let prefix = window.get(..SNIFF_SIZE).unwrap_or(window);
@@ -129,7 +123,13 @@ impl File<'_> {
     }
 
     /// The file or a part of it: what it is, and what is in it. The only recursion into files that are read forward.
-    fn part(&mut self, at: &Locator, object: Option<&Arc<Object>>, format: Option<Format>, stream: &mut dyn ByteStream) {
+    fn part(
+        &mut self,
+        at: &Locator,
+        object: Option<&Arc<Object>>,
+        format: Option<Format>,
+        stream: &mut dyn ByteStream,
+    ) {
         let is_container = matches!(format, Some(Format::Archive | Format::MachOUniversal));
         if is_container && open::depth(at) >= self.state.run.limits().depth {
             self.leave(at, Why::TooDeep);
@@ -151,7 +151,13 @@ impl File<'_> {
     }
 
     /// One object: a library, an object file, or a bare piece of device code.
-    fn object(&mut self, at: &Locator, object: Option<&Arc<Object>>, format: Option<Format>, stream: &mut dyn ByteStream) {
+    fn object(
+        &mut self,
+        at: &Locator,
+        object: Option<&Arc<Object>>,
+        format: Option<Format>,
+        stream: &mut dyn ByteStream,
+    ) {
         if stream.window().get(..4) == Some(&OLD_FATBIN_MAGIC.to_le_bytes()) {
             self.say(Diagnostic::new(Code::OldFatbin, Locator { offset: Some(0), ..at.clone() }, ""));
         }

@@ -1,8 +1,6 @@
 //! What a file is, and how to get into it: the only place that knows what can be inside what.
 
-use fatscan_containers::{
-    Bounded, ByteStream, Checked, Format, Inflater, Limits, Source, Zip, ZipMember, ZipMethod,
-};
+use fatscan_containers::{Bounded, ByteStream, Checked, Format, Inflater, Limits, Source, Zip, ZipMember, ZipMethod};
 
 use crate::diagnostic::{Code, Diagnostic, Level};
 use crate::locator::{Locator, Place, Step};

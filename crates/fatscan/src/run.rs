@@ -155,6 +155,5 @@ impl Names {
 
 /// Bytes as text, those that are not UTF-8 replaced; copied before they are looked at.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec())
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+    String::from_utf8(bytes.to_vec()).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

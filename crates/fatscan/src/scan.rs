@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fatscan_containers::{SNIFF_SIZE, Source, open_file, tree};
+use fatscan_containers::{ByteStream, SNIFF_SIZE, Source, open_file, tree};
 use rayon::ThreadPool;
 
 use crate::archive;
@@ -168,17 +168,23 @@ impl Scanner {
                 let _ = scan_task(run, task, inputs.get(*root), &mut kept);
                 kept
             };
-            let flow = parallel::ordered(&self.pool, tasks, |(_, task)| task.size, work, |index, kept| {
-                let Some((root, task)) = tasks.get(index) else { return ControlFlow::Continue(()) };
-                open.up_to(*root, out)?;
-                let kept = out.committed(kept, &|allowance| {
-                    let mut kept = Kept::new(allowance);
-                    let _ = self.pool.install(|| scan_task(run, task, inputs.get(*root), &mut kept));
-                    kept
-                });
-                open.add(*root, kept.sums);
-                kept.events.into_iter().try_for_each(|event| event.send(out.sink))
-            });
+            let flow = parallel::ordered(
+                &self.pool,
+                tasks,
+                |(_, task)| task.size,
+                work,
+                |index, kept| {
+                    let Some((root, task)) = tasks.get(index) else { return ControlFlow::Continue(()) };
+                    open.up_to(*root, out)?;
+                    let kept = out.committed(kept, &|allowance| {
+                        let mut kept = Kept::new(allowance);
+                        let _ = self.pool.install(|| scan_task(run, task, inputs.get(*root), &mut kept));
+                        kept
+                    });
+                    open.add(*root, kept.sums);
+                    kept.events.into_iter().try_for_each(|event| event.send(out.sink))
+                },
+            );
             flow?;
         }
         open.up_to(roots.len(), out)
@@ -205,13 +211,69 @@ pub fn scan_source(name: &str, source: &dyn Source, options: &Options) -> Report
     collected(&[Input::Source { name, source }], options)
 }
 
+/// Scans one file that is read forward, once: a pipe, a download, a member of an archive. What cannot go back is listed
+/// all the same, but behind damage it is not searched a second time, which is said. An archive with a table of its members
+/// is held in memory, as far as [`Limits::held_bytes`](crate::Limits::held_bytes) goes.
+pub fn scan_stream(name: &str, stream: &mut dyn ByteStream, options: &Options) -> Report {
+    let mut collect = Collect::new(options);
+    let scanner = match Scanner::new(*options) {
+        Ok(scanner) => scanner,
+        Err(error) => return no_threads(&error),
+    };
+    let run = Run::new(options, Arc::clone(&scanner.pool), Progress::default());
+    let at = Locator::given(&OsString::from(name));
+    let mut out = Out { sink: &mut collect, run: &run, committed: Used::default() };
+    let mut live = Live { out: &mut out, sums: Sums::default() };
+    // a sink that never breaks
+    let _ = scan_forward(&run, &at, stream, &mut live);
+    collect.report()
+}
+
+/// Scans a stream, which is read once.
+fn scan_forward(run: &Run, at: &Locator, stream: &mut dyn ByteStream, take: &mut dyn Take) -> ControlFlow<()> {
+    let mut shown = artefact(at.clone(), ArtefactKind::File, 0);
+    stream.fill(SNIFF_SIZE);
+    let window = stream.window();
+    if open::what(window.get(..SNIFF_SIZE).unwrap_or(window), &at.file_name()) == What::Table {
+        let mut flow = ControlFlow::Continue(());
+        let opened = open::with_archive(stream, run.limits().held_bytes, &mut |source, _| {
+            flow = archive::scan(run, source, at, take);
+        });
+        flow?;
+        return match opened {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => {
+                let leaf = || Leaf::unread(at, Why::OverBudget("held_bytes"), true);
+                take.begin(&shown)?;
+                take.leaf(&shown, leaf(), &|_| leaf())?;
+                take.end(&shown)
+            }
+        };
+    }
+    take.begin(&shown)?;
+    let mut leaf = object::scan(run, at, stream, true, Allowance { is_exact: true, ..take.allowance() });
+    shown.size = leaf.member.as_ref().map_or_else(|| stream.position(), |member| member.size);
+    shown.members_without_code = u64::from(leaf.member.is_none());
+    if let Some(member) = &mut leaf.member {
+        member.path = at.file_name();
+    }
+    for at in core::mem::take(&mut leaf.nested) {
+        leaf.diagnostics.push(open::unread_diagnostic(&at, &Why::Unsupported("an archive in a stream"), false));
+        leaf.unread.push(Unread { at, why: Why::Unsupported("an archive in a stream") });
+    }
+    take.leaf(&shown, leaf, &|_| Leaf::default())?;
+    take.end(&shown)
+}
+
+fn no_threads(error: &str) -> Report {
+    let diagnostic = Diagnostic::new(Code::Unreadable, Locator::default(), format!("no threads: {error}"));
+    Report { diagnostics: vec![diagnostic], ..Report::default() }
+}
+
 fn collected(inputs: &[Input<'_>], options: &Options) -> Report {
     match Scanner::new(*options) {
         Ok(scanner) => scanner.report(inputs),
-        Err(error) => {
-            let diagnostic = Diagnostic::new(Code::Unreadable, Locator::default(), format!("no threads: {error}"));
-            Report { diagnostics: vec![diagnostic], ..Report::default() }
-        }
+        Err(error) => no_threads(&error),
     }
 }
 

@@ -138,12 +138,7 @@ impl Zip {
         }
     }
 
-    fn from_directory(
-        source: &dyn Source,
-        archive: &ZipArchive<At<'_>>,
-        buffer: &mut [u8],
-        limits: &Limits,
-    ) -> Self {
+    fn from_directory(source: &dyn Source, archive: &ZipArchive<At<'_>>, buffer: &mut [u8], limits: &Limits) -> Self {
         let mut zip = Self::default();
         let directory = archive.eocd_offset().saturating_sub(archive.directory_offset());
         if directory > limits.directory_bytes {
@@ -265,7 +260,8 @@ impl Zip {
             stream.skip(u64::try_from(at).unwrap_or(0));
             stream.fill(LOCAL_SIZE.saturating_add(2 * 0xffff));
             let start = stream.position();
-            let Some((member, step)) = Local::parse(stream.window()).and_then(|own| own.member(start, source.len())) else {
+            let Some((member, step)) = Local::parse(stream.window()).and_then(|own| own.member(start, source.len()))
+            else {
                 stream.skip(4);
                 continue;
             };
@@ -301,7 +297,9 @@ impl End {
     fn is_ambiguous(self, source: &dyn Source, archive: &ZipArchive<At<'_>>, count: u64) -> bool {
         let at = archive.eocd_offset();
         // a zip64 archive has two more records between
-        let wide = self.size == u32::MAX || self.count == u16::MAX || source.bytes(at.saturating_sub(20), 4).is_ok_and(|b| b == b"PK\x06\x07");
+        let wide = self.size == u32::MAX
+            || self.count == u16::MAX
+            || source.bytes(at.saturating_sub(20), 4).is_ok_and(|b| b == b"PK\x06\x07");
         if wide {
             let Ok(locator) = source.bytes(at.saturating_sub(20), 20) else { return true };
             if locator.starts_with(b"PK\x06\x07") {

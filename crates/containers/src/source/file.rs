@@ -102,7 +102,16 @@ pub fn open_file(
 fn is_local(file: &File) -> bool {
     // NFS, SMB1, SMB2, CIFS, FUSE, 9P, Ceph, AFS, Coda, proc and sysfs: from linux/magic.h and statfs(2)
     const OTHERS: [u64; 11] = [
-        0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x6573_5546, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x7375_7245, 0x9fa0,
+        0x6969,
+        0x517b,
+        0xfe53_4d42,
+        0xff53_4d42,
+        0x6573_5546,
+        0x0102_1997,
+        0x00c3_6400,
+        0x5346_414f,
+        0x7375_7245,
+        0x9fa0,
         0x6265_6572,
     ];
     match rustix::fs::fstatfs(file) {

@@ -3,12 +3,14 @@
 mod bounded;
 mod checked;
 mod read;
+mod reader;
 mod slice;
 mod tap;
 
 pub use bounded::Bounded;
 pub use checked::Checked;
 pub use read::ReadStream;
+pub use reader::ReaderStream;
 pub use slice::SliceStream;
 pub use tap::Tap;
 

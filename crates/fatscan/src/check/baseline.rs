@@ -43,7 +43,9 @@ impl fmt::Display for BaselineError {
         match self {
             Self::Format(error) => write!(f, "it is no JSON report: {error}"),
             Self::Newer(schema) => write!(f, "it has schema {schema}, newer than {SCHEMA}, the newest known here"),
-            Self::Older => f.write_str("its findings do not say where they are, as those of older versions: make it again"),
+            Self::Older => {
+                f.write_str("its findings do not say where they are, as those of older versions: make it again")
+            }
             Self::NoFindings => f.write_str("it has no findings: it must come from `fatscan check --format json`"),
         }
     }

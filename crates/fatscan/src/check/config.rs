@@ -167,9 +167,8 @@ impl Config {
             text: format!("{} {error}", position(text, span.start)),
         };
         let levels = |raw: RawLevels| levels(raw, &at);
-        let pattern = |glob: &Spanned<String>| {
-            Pattern::new(glob.get_ref()).map_err(|error| at(glob.span(), error.to_string()))
-        };
+        let pattern =
+            |glob: &Spanned<String>| Pattern::new(glob.get_ref()).map_err(|error| at(glob.span(), error.to_string()));
         let mut ignores = Vec::new();
         for ignore in raw.ignore {
             let rule = ignore.rule.get_ref().parse().map_err(|error| at(ignore.rule.span(), error))?;

@@ -63,13 +63,10 @@ fn is_passed_over(judged: &ArtefactJudgement, member: usize, device: usize) -> b
 }
 
 /// What is not met on one device, with the index of the member.
-fn unmet(
-    judged: &ArtefactJudgement,
-    index: usize,
-    judgement: &Judgement,
-    demands: &Demands,
-) -> Vec<(usize, Words)> {
-    let Some((device, on)) = judgement.devices.get(index).zip(OnDevice::new(judgement, index)) else { return Vec::new() };
+fn unmet(judged: &ArtefactJudgement, index: usize, judgement: &Judgement, demands: &Demands) -> Vec<(usize, Words)> {
+    let Some((device, on)) = judgement.devices.get(index).zip(OnDevice::new(judgement, index)) else {
+        return Vec::new();
+    };
     let anyone_decides = judged.members.iter().any(|member| member.decides);
     let mut found = Vec::new();
     for (member, own) in judged.members.iter().enumerate() {

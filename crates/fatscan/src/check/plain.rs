@@ -18,15 +18,18 @@ pub(super) fn diagnostics(report: &Report, sink: &mut Sink<'_>) {
     let errors = report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error);
     for diagnostic in errors {
         // these are data too: see `unread`
-        if matches!(diagnostic.code, Code::Unread | Code::NotRead | Code::Encrypted | Code::ZipMethod | Code::LimitBytes)
-            && report.unread.iter().any(|unread| unread.at == diagnostic.at)
+        if matches!(
+            diagnostic.code,
+            Code::Unread | Code::NotRead | Code::Encrypted | Code::ZipMethod | Code::LimitBytes
+        ) && report.unread.iter().any(|unread| unread.at == diagnostic.at)
         {
             continue;
         }
         let unreadable = matches!(diagnostic.code, Code::Unreadable | Code::NotAFile);
         let rule = if unreadable { Rule::Unreadable } else { Rule::Damage };
         let message = format!("{} ({})", diagnostic.message(), diagnostic.code);
-        let words = Words { rule, device: None, subject: None, message, hint: diagnostic.hint().map(ToOwned::to_owned) };
+        let words =
+            Words { rule, device: None, subject: None, message, hint: diagnostic.hint().map(ToOwned::to_owned) };
         sink.add(subject(report, &diagnostic.at, Some(diagnostic.code)), words);
     }
 }

@@ -59,7 +59,8 @@ impl<S: ByteStream> Finder<'_, '_, S> {
         let mut images = Vec::new();
         let broken = self.entries(header.size, &mut images);
         // sixteen bytes at the end of a library's data are no fatbin
-        if images.is_empty() && self.is_host() && broken.is_some_and(|broken| broken.kind == ErrorKind::EntryHeaderCut) {
+        if images.is_empty() && self.is_host() && broken.is_some_and(|broken| broken.kind == ErrorKind::EntryHeaderCut)
+        {
             self.stream.rewind(start.saturating_add(header_size));
             return;
         }
@@ -258,8 +259,10 @@ impl<S: ByteStream> Finder<'_, '_, S> {
             return;
         }
         let too_large = stored > limit || (verify && header.unpacked_size() > limit);
-        let held = if self.stream.as_slice().is_some() { 0 } else { stored };
-        let asked = Entry::new(record, &[]).map_or(0, |entry| inspect::memory_of(&entry)).saturating_add(held);
+        let is_slice = self.stream.as_slice().is_some();
+        let ahead = usize::try_from(stored).ok().filter(|_| is_slice).and_then(|size| self.stream.window().get(..size));
+        let asked = Entry::new(record, ahead.unwrap_or_default()).map_or(0, |entry| inspect::memory_of(&entry));
+        let asked = asked.saturating_add(if is_slice { 0 } else { stored });
         let grant = if too_large { None } else { self.run.memory.grant(asked) };
         let Some(grant) = grant else {
             if verify {
