@@ -123,6 +123,8 @@ fn case(folder: &Folder, rule: Rule) -> Option<Case> {
             let cut = Zip::new().deflated("a/b.so", &library(&[module(&["80", "90"])])).central(Central::Truncated);
             two("cut.whl", cut.bytes())
         }
+        // a gzip file, which is not unpacked
+        Rule::Unread => two("more.tar.gz", vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
         Rule::HostMismatch => own(good(), "--host aarch64", "--host x86_64"),
         Rule::NotCovered => own(good(), "--require 12.0", "--require 9.0"),
         Rule::DriverTooOld => {
@@ -357,9 +359,9 @@ fn the_driver_may_be_newer_by_a_compatibility_package() {
 fn sizes_are_read_in_every_spelling() {
     let folder = Folder::new();
     // 3,000,000 bytes exactly
-    let mut zip = Zip::new().deflated("x.so", &library(&[module(&["80", "90"])]));
-    let rest = 3_000_000 - zip.bytes().len();
-    zip.prefix = vec![b'#'; rest];
+    let zip = Zip::new().deflated("x.so", &library(&[module(&["80", "90"])]));
+    let rest = 3_000_000 - zip.clone().stored("rest.txt", b"").bytes().len();
+    let zip = zip.stored("rest.txt", &vec![b'#'; rest]);
     let path = folder.write("x-1.0-py3-none-any.whl", zip.bytes());
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 3_000_000);
     for size in
@@ -592,7 +594,7 @@ fn a_bare_library_and_a_directory_are_checked_like_a_wheel() {
     let run = check_with(&path, "--require 12.0");
     assert!(run.out.starts_with(&format!("error [not-covered] {path}: does not run on 12.0")), "{}", run.out);
     let run = check_with(&whole, "--require 12.0");
-    assert!(run.out.starts_with(&format!("error [not-covered] {whole}!lib/x.so: does not run on 12.0")), "{}", run.out);
+    assert!(run.out.starts_with(&format!("error [not-covered] {whole}/lib/x.so: does not run on 12.0")), "{}", run.out);
 }
 
 #[test]

@@ -703,18 +703,25 @@ fn links_in_circles_and_to_listed_files_list_each_file_once() {
     symlink("loop_b", root.join("loop_a")).unwrap();
     symlink("loop_a", root.join("loop_b")).unwrap();
     symlink("/no/such/target", root.join("dangling.so")).unwrap();
-    // one outside is read by the name of its link
+    // one outside is named, and read by the name of its link where that is asked for
     std::fs::write(folder.path().join("outside.so"), library("80")).unwrap();
     symlink(folder.path().join("outside.so"), root.join("linked.so")).unwrap();
     symlink(folder.path().join("outside.so"), root.join("zlinked.so")).unwrap();
-    let run = run([OsStr::new("--format"), OsStr::new("json"), root.as_os_str()]);
-    assert_eq!(run.code, Some(0), "{}", run.err);
-    let document: Document = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(document.artefacts.len(), 1);
-    assert_eq!(document.artefacts[0].kind, "directory");
-    let paths: Vec<&str> = document.artefacts[0].members.iter().map(|member| member.path.as_str()).collect();
-    assert_eq!(paths, ["lib/libx.so.1.2", "linked.so"]);
-    assert_eq!(document.diagnostics, []);
+    for (flag, expected, said) in [
+        (None, &["lib/libx.so.1.2"][..], &["FS0107"][..]),
+        (Some("--follow-links"), &["lib/libx.so.1.2", "linked.so"], &[]),
+    ] {
+        let words = flag.into_iter().chain(["--format", "json"]).map(OsStr::new);
+        let run = run(words.chain([root.as_os_str()]));
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let document: Document = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(document.artefacts.len(), 1);
+        assert_eq!(document.artefacts[0].kind, "directory");
+        let paths: Vec<&str> = document.artefacts[0].members.iter().map(|member| member.path.as_str()).collect();
+        assert_eq!(paths, expected);
+        let codes: Vec<&str> = document.diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
+        assert_eq!(codes, said, "{:?}", document.diagnostics);
+    }
 }
 
 #[test]

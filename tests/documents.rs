@@ -1,6 +1,6 @@
 //! The documents say what the code does.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::path::Path;
 
@@ -28,8 +28,45 @@ fn every_diagnostic_is_documented_with_its_level_and_no_other_is() {
 }
 
 #[test]
+fn every_limit_is_documented_with_its_default_and_no_other_is() {
+    let number = |text: &str| -> u64 {
+        let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+        let shift = match unit {
+            "" => 0,
+            "MiB" => 20,
+            "GiB" => 30,
+            other => panic!("unit {other}"),
+        };
+        number.replace(',', "").parse::<u64>().unwrap() << shift
+    };
+    let document = read("docs/LIMITS.md");
+    let rows: Vec<(String, u64)> = document
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            Some((cells.next()?.trim_end_matches('`').to_owned(), number(cells.next()?)))
+        })
+        .collect();
+    let debug = format!("{:?}", fatscan::Limits::default());
+    let fields = debug.trim_start_matches("Limits {").trim_end_matches('}').split(", ");
+    let fields: Vec<(String, u64)> = fields
+        .map(|field| field.trim().split_once(": ").unwrap())
+        .map(|(name, value)| (name.to_owned(), value.parse().unwrap()))
+        .collect();
+    assert!(fields.len() > 15, "{debug}");
+    assert_eq!(rows, fields);
+}
+
+#[test]
 fn links_between_documents_lead_somewhere() {
-    for document in ["README.md", "CONTRIBUTING.md", "docs/DESIGN.md", "docs/DIAGNOSTICS.md", "docs/PERFORMANCE.md"] {
+    for document in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/DESIGN.md",
+        "docs/DIAGNOSTICS.md",
+        "docs/LIMITS.md",
+        "docs/PERFORMANCE.md",
+    ] {
         let text = read(document);
         let folder = Path::new(document).parent().unwrap();
         for (_, rest) in text.match_indices("](").map(|(at, _)| text.split_at(at + 2)) {

@@ -175,11 +175,8 @@ pub fn sections(data: &[u8]) {
     let empty = [goblin::elf::section_header::SHT_NOBITS, goblin::elf::section_header::SHT_NULL];
     let lies_here =
         |offset: u64, size: u64| size > 0 && offset.checked_add(size).is_some_and(|end| end <= data.len() as u64);
-    // a section without a readable name is no label
-    let used = elf.section_headers.iter().filter(|row| {
-        let named = elf.shdr_strtab.get_at(row.sh_name).is_some();
-        named && !empty.contains(&row.sh_type) && lies_here(row.sh_offset, row.sh_size)
-    });
+    let used =
+        elf.section_headers.iter().filter(|row| !empty.contains(&row.sh_type) && lies_here(row.sh_offset, row.sh_size));
     let mut theirs: Vec<(u64, u64)> = used.map(|row| (row.sh_offset, row.sh_size)).collect();
     let used = layout.sections.iter().filter(|section| lies_here(section.offset, section.size));
     let mut own: Vec<(u64, u64)> = used.map(|section| (section.offset, section.size)).collect();

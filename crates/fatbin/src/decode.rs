@@ -1,6 +1,6 @@
 use std::io::Read;
 
-use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
+use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
 use crate::entry::Entry;
 use crate::error::{Error, ErrorKind};
@@ -91,7 +91,10 @@ impl Decoder {
             Compression::None => out.extend_from_slice(payload),
             Compression::Lz4 => block(payload, header.uncompressed_size, out).ok_or(corrupt)?,
             Compression::Zstd => {
-                if !Frame::parse(payload).is_some_and(|frame| frame.is_direct(payload, stated)) {
+                if Frame::parse(payload).is_some_and(|frame| frame.is_direct(header.stored_size(), stated)) {
+                    // one that is cut would take a window before it is found out
+                    zstd_safe::find_frame_compressed_size(payload).map_err(|_| corrupt)?;
+                } else {
                     self.check_window(entry, payload)?;
                 }
                 frame(self.zstd(entry)?, payload, stated, out).ok_or(corrupt)?;
@@ -231,12 +234,13 @@ fn corrupt(entry: &Entry<'_>) -> Error {
 fn frame(context: &mut DCtx<'static>, payload: &[u8], stated: u64, out: &mut Vec<u8>) -> Option<()> {
     context.reset(ResetDirective::SessionOnly).ok()?;
     let stated = usize::try_from(stated).ok()?;
+    let ahead = usize::try_from(ROOM).ok()?;
     let mut input = InBuffer::around(payload);
-    out.try_reserve(stated.min(payload.len().saturating_mul(ROOM))).ok()?;
+    out.try_reserve(stated.min(payload.len().saturating_mul(ahead))).ok()?;
     while out.len() <= stated {
         if out.len() == out.capacity() {
             let missing = stated.saturating_sub(out.len()).saturating_add(1);
-            out.try_reserve(missing.min(out.len().saturating_add(ROOM))).ok()?;
+            out.try_reserve(missing.min(out.len().saturating_add(ahead))).ok()?;
         }
         let before = (input.pos, out.len());
         let at = out.len();

@@ -1,8 +1,7 @@
 //! What the decoders hold while they unpack, read from the headers before a byte is unpacked.
 
-use zstd::zstd_safe;
-
-use crate::entry::Entry;
+use crate::decode::WINDOW_LIMIT;
+use crate::entry::EntryHeader;
 use crate::flags::Compression;
 
 /// A zstd context without its buffers: 94 KiB with zstd 1.5.7.
@@ -14,46 +13,48 @@ const ZSTD_BLOCK: u64 = 128 << 10;
 /// What an LZ4 block may point back to.
 const LZ4_WINDOW: u64 = 64 << 10;
 /// Room that is made at once for what a packed byte unpacks to; payloads of real files reach some 25.
-pub(crate) const ROOM: usize = 64;
+pub(crate) const ROOM: u64 = 64;
 
 /// An upper bound of the bytes that [`Decoder::open`](crate::Decoder::open) and
-/// [`Decoder::decode_prefix`](crate::Decoder::decode_prefix) take for `entry`, besides what they give. It reads headers
-/// only.
+/// [`Decoder::decode_prefix`](crate::Decoder::decode_prefix) take for an entry, besides what they give, from its header and
+/// the first bytes of its payload, of which 18 are enough.
 ///
 /// | coding | bytes |
 /// |---|---|
 /// | none, LZ4 block | 0 |
 /// | zlib | 64 KiB |
 /// | LZ4 frame | 3 blocks and 64 KiB: blocks of 64 KiB to 4 MiB (8 MiB in the old format), as the frame states |
-/// | zstd | 128 KiB, and the window that the frame states (the content, if that is less) with three blocks of 128 KiB |
+/// | zstd | 128 KiB, and the window that the frame states (the content, if that is less) with three blocks of 128 KiB; a window above [`WINDOW_LIMIT`] is refused before it is made |
 ///
 /// A [`Decoder`](crate::Decoder) keeps what zstd took, for the next payload; the other decoders are dropped.
 #[must_use]
-pub fn memory_to_stream(entry: &Entry<'_>) -> u64 {
-    let payload = entry.payload().unwrap_or_default();
-    match entry.header().compression() {
+pub fn memory_to_stream(header: &EntryHeader, start: &[u8]) -> u64 {
+    match header.compression() {
         Compression::None | Compression::Lz4 => 0,
         Compression::Zlib => ZLIB,
-        Compression::Lz4Frame => lz4_frame(payload),
-        Compression::Zstd => ZSTD_CONTEXT.saturating_add(Frame::parse(payload).map_or(0, |frame| frame.buffers())),
+        Compression::Lz4Frame => lz4_frame(start),
+        Compression::Zstd => {
+            let frame = Frame::parse(start).filter(|frame| frame.window <= WINDOW_LIMIT);
+            ZSTD_CONTEXT.saturating_add(frame.map_or(0, Frame::buffers))
+        }
     }
 }
 
-/// An upper bound of the bytes that [`Decoder::decode`](crate::Decoder::decode) takes for `entry`, besides its output: as
+/// An upper bound of the bytes that [`Decoder::decode`](crate::Decoder::decode) takes for an entry, besides its output: as
 /// [`memory_to_stream`], but for a zstd frame that is unpacked right into the output, which takes no window. That is one
-/// that is whole, states its size, and states no more than the entry does and than 64 times the packed bytes. Such are the
-/// frames that NVIDIA's tools write.
+/// that states its size, and no more than the entry does and than 64 times the packed bytes. Such are the frames that
+/// NVIDIA's tools write.
 ///
 /// The output is not counted. It takes at most twice the bytes that arrive, however many are stated; that of a zstd frame
 /// at once what is stated, where that is no more than 64 times the packed bytes.
 #[must_use]
-pub fn memory_to_decode(entry: &Entry<'_>) -> u64 {
-    let is_zstd = entry.header().compression() == Compression::Zstd;
-    let payload = entry.payload().unwrap_or_default();
-    if is_zstd && Frame::parse(payload).is_some_and(|frame| frame.is_direct(payload, entry.header().unpacked_size())) {
+pub fn memory_to_decode(header: &EntryHeader, start: &[u8]) -> u64 {
+    let is_zstd = header.compression() == Compression::Zstd;
+    let is_direct = |frame: Frame| frame.is_direct(header.stored_size(), header.unpacked_size());
+    if is_zstd && Frame::parse(start).is_some_and(is_direct) {
         return ZSTD_CONTEXT;
     }
-    memory_to_stream(entry)
+    memory_to_stream(header, start)
 }
 
 /// What the header of a zstd frame asks of its decoder (RFC 8878, 3.1.1.1).
@@ -101,10 +102,10 @@ impl Frame {
         window.min(self.content.unwrap_or(u64::MAX)).saturating_add(ZSTD_BLOCK)
     }
 
-    /// Whether zstd unpacks it right into an output that has room for what the entry states.
-    pub(crate) fn is_direct(self, payload: &[u8], stated: u64) -> bool {
-        let room = u64::try_from(payload.len().saturating_mul(ROOM)).unwrap_or(u64::MAX).min(stated);
-        self.content.is_some_and(|content| content <= room) && zstd_safe::find_frame_compressed_size(payload).is_ok()
+    /// Whether zstd unpacks `stored` packed bytes, if they are a whole frame, right into an output that has room for what
+    /// the entry states.
+    pub(crate) fn is_direct(self, stored: u64, stated: u64) -> bool {
+        self.content.is_some_and(|content| content <= stored.saturating_mul(ROOM).min(stated))
     }
 }
 

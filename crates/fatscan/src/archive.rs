@@ -255,6 +255,11 @@ impl Inner<'_> {
             ZipDoubt::Prefix(size) => Some(*size),
             _ => None,
         })?;
+        // what begins as an archive is the archive
+        let begins = Format::sniff(&self.source.bytes(0, SNIFF_SIZE).unwrap_or_default());
+        if begins == Some(Format::Zip) {
+            return None;
+        }
         let at = self.at.inside(*b"(before the archive)", Place::Part { offset: 0, size });
         let mut leaf = object::scan(self.run, &at, &mut *self.source.stream(0, size), false, allowance);
         if let Some(member) = &mut leaf.member {
@@ -267,8 +272,8 @@ impl Inner<'_> {
     fn jobs<'z>(&self, zip: &'z Zip, record: &'z HashMap<Vec<u8>, [u8; 32]>, room: &mut u64) -> Vec<Job<'z>> {
         let jobs = zip.members.iter().enumerate().map(|(index, member)| {
             let at = self.at.inside(&*member.name, Place::Member(index));
-            // without a stated size, what the packed bytes can make at the most
-            let most = if member.size == u64::MAX { member.data.1.saturating_mul(DEFLATE) } else { member.size };
+            // whatever is stated, the packed bytes make no more
+            let most = member.size.min(member.data.1.saturating_mul(DEFLATE));
             let skip = if member.encrypted {
                 Some(Why::Encrypted)
             } else {

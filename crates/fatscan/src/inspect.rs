@@ -36,19 +36,16 @@ impl Scratch {
     }
 }
 
-/// Bytes that unpacking an entry takes, at the most. Of one whose payload is not at hand yet, the window of a frame counts as
-/// large as what it unpacks to.
-pub(crate) fn memory_of(entry: &Entry<'_>) -> u64 {
-    let unpacked = entry.header().unpacked_size();
-    let beside = match entry.payload() {
-        Ok(_) => fatbin::memory_to_decode(entry),
-        Err(_) => unpacked.saturating_add(DECODER),
-    };
-    unpacked.saturating_add(beside)
-}
+/// Bytes of a payload that tell what unpacking it takes.
+pub(crate) const FRAME: usize = 18;
 
-/// What a decoder takes beside its window.
-const DECODER: u64 = 1 << 20;
+/// Bytes that unpacking an entry takes at the most, with the payload as it is stored, from its header and the first
+/// [`FRAME`] bytes of its payload: the same whether the payload is at hand or is to be read. `bit_by_bit`: not at once.
+pub(crate) fn memory_of(header: &EntryHeader, start: &[u8], bit_by_bit: bool) -> u64 {
+    let decoder =
+        if bit_by_bit { fatbin::memory_to_stream(header, start) } else { fatbin::memory_to_decode(header, start) };
+    header.stored_size().saturating_add(header.unpacked_size()).saturating_add(decoder)
+}
 
 /// Bytes of a payload as it is stored that tell what it is.
 pub(crate) const BEGINNING: u64 = 4096;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernels_within};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
 
-use crate::inspect::Scratch;
+use crate::inspect::{self, Scratch};
 use crate::model::{CodeKind, Image, Kernel, KernelResources, Member, Module, Source};
 use crate::options::KernelDepth;
 use crate::parallel;
@@ -173,7 +173,9 @@ impl<'run> EntryReader<'run> {
 
     /// As [`EntryReader::entry`], with the memory for it granted; nothing where it needs more than there is.
     fn granted(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
-        let Some(grant) = self.reader.run.memory.grant(crate::inspect::memory_of(entry)) else { return Vec::new() };
+        let bit_by_bit = self.reader.depth == KernelDepth::Names;
+        let asked = inspect::memory_of(entry.header(), entry.payload().unwrap_or_default(), bit_by_bit);
+        let Some(grant) = self.reader.run.memory.grant(asked) else { return Vec::new() };
         let kernels = self.entry(entry);
         self.scratch.trim(self.reader.run.memory.own());
         drop(grant);
@@ -181,7 +183,7 @@ impl<'run> EntryReader<'run> {
     }
 
     /// The kernels of the images of an entry, in their order; `None` for one that cannot be read or has none to read. The
-    /// caller has had [`crate::inspect::memory_of`] the entry granted.
+    /// caller has had [`inspect::memory_of`] the entry granted.
     pub(crate) fn entry(&mut self, entry: &Entry<'_>) -> Vec<Option<Vec<Kernel>>> {
         let reader = self.reader;
         match entry.header().kind {

@@ -270,6 +270,9 @@ impl File<'_> {
         let place = Place::Part { offset: part.offset, size: part.size };
         let limit = self.state.run.limits().name_bytes;
         let own = name.get(..limit).unwrap_or(name);
+        if own.len() < name.len() {
+            self.say(Diagnostic::new(Code::LimitText, at.clone(), format!("a name of {} bytes", name.len())));
+        }
         let text = self.state.name(own)?;
         let (name, base) = match object {
             Some(outer) => (format!("{}!{text}", outer.name), outer.base.saturating_add(part.offset)),

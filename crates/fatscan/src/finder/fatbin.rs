@@ -259,14 +259,19 @@ impl<S: ByteStream> Finder<'_, '_, S> {
             return;
         }
         let too_large = stored > limit || (verify && header.unpacked_size() > limit);
-        let is_slice = self.stream.as_slice().is_some();
-        let ahead = usize::try_from(stored).ok().filter(|_| is_slice).and_then(|size| self.stream.window().get(..size));
-        let asked = Entry::new(record, ahead.unwrap_or_default()).map_or(0, |entry| inspect::memory_of(&entry));
-        let asked = asked.saturating_add(if is_slice { 0 } else { stored });
-        let grant = if too_large { None } else { self.run.memory.grant(asked) };
-        let Some(grant) = grant else {
+        if too_large {
             if verify {
-                say(Code::LimitPayload, Some(index), format!("{} bytes", header.unpacked_size()));
+                say(Code::LimitPayload, Some(index), format!("{} bytes", header.unpacked_size().max(stored)));
+            }
+            return;
+        }
+        let read = usize::try_from(stored).unwrap_or(usize::MAX).min(inspect::FRAME);
+        self.stream.fill(read);
+        let start = self.stream.window().get(..read).unwrap_or_default();
+        let asked = inspect::memory_of(header, start, deep && options.kernels == KernelDepth::Names);
+        let Some(grant) = self.run.memory.grant(asked) else {
+            if verify {
+                say(Code::LimitMemory, Some(index), format!("{asked} bytes"));
             }
             return;
         };
