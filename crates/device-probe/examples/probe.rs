@@ -5,13 +5,15 @@
 use std::error::Error;
 use std::io::{self, Write};
 
-use device_probe::{Recording, Sources, builds_for, probe, run_child_if_asked, toolkits};
+use device_probe::{Deadline, Recording, Sources, builds_for, probe_until, run_child_if_asked, toolkits};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // first of all: this program is its own child
     run_child_if_asked();
     let sources = Sources::system();
-    let probe = probe(&sources);
+    // one for the devices and the toolkits
+    let deadline = Deadline::after(sources.limit);
+    let probe = probe_until(&sources, deadline);
     let mut out = io::stdout().lock();
     writeln!(out, "{}", probe.headline())?;
     for finding in &probe.findings {
@@ -20,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             writeln!(out, "  {advice}")?;
         }
     }
-    for toolkit in toolkits(&sources.toolkits, sources.limit) {
+    for toolkit in toolkits(&sources.toolkits, deadline) {
         let release = toolkit.release.as_deref().unwrap_or("of unknown version");
         writeln!(out, "toolkit {release} in {}", toolkit.root.display())?;
         for device in probe.devices() {

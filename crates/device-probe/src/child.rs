@@ -6,17 +6,18 @@
 //! what is known before the library is called that may hang or crash.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
 
+use crate::deadline::Deadline;
 use crate::libraries;
-use crate::process::{self, End};
+use crate::process;
 use crate::sources::{Isolation, Sources};
 use crate::way::{Status, Way, WayOutcome};
 
@@ -73,9 +74,8 @@ fn answer(request: &str) -> ! {
     };
     // the parent holds the other end for as long as it lives and waits
     let watch = thread::Builder::new().spawn(|| {
-        let _ = io::stdin().read_to_end(&mut Vec::new());
-        // not exit, which would wait for what hangs
-        std::process::abort();
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        process::end_own();
     });
     if watch.is_err() {
         std::process::exit(2);
@@ -94,7 +94,7 @@ fn answer(request: &str) -> ! {
     std::process::exit(0);
 }
 
-/// The last answer in the output of a child.
+/// The last answer in lines of a child's output.
 fn find(output: &[u8]) -> Option<Answer> {
     output
         .split(|byte| *byte == b'\n')
@@ -104,20 +104,26 @@ fn find(output: &[u8]) -> Option<Answer> {
 }
 
 /// Asks a driver library.
-pub(crate) fn ask(way: Way, sources: &Sources) -> WayOutcome {
+pub(crate) fn ask(way: Way, sources: &Sources, deadline: Deadline) -> WayOutcome {
     let libraries = if way.is_cuda() { &sources.cuda_libraries } else { &sources.nvml_libraries };
     let request = Request { way, libraries: libraries.clone() };
     match &sources.isolation {
-        Isolation::Child { program, arguments } => in_child(request, program.clone(), arguments, sources),
+        Isolation::Child { program, arguments } => in_child(request, program.clone(), arguments, sources, deadline),
         Isolation::InProcess if way == Way::CudaUnfiltered => {
             let text = "the variables of a running process stay".to_owned();
             WayOutcome::without_answer(way, Status::NotAsked { text })
         }
-        Isolation::InProcess => in_thread(request, sources),
+        Isolation::InProcess => in_thread(request, deadline),
     }
 }
 
-fn in_child(request: Request, program: PathBuf, arguments: &[OsString], sources: &Sources) -> WayOutcome {
+fn in_child(
+    request: Request,
+    program: PathBuf,
+    arguments: &[OsString],
+    sources: &Sources,
+    deadline: Deadline,
+) -> WayOutcome {
     let way = request.way;
     let unusable = |text: String| WayOutcome::without_answer(way, Status::Unusable { text });
     let json = match serde_json::to_string(&request) {
@@ -130,24 +136,15 @@ fn in_child(request: Request, program: PathBuf, arguments: &[OsString], sources:
     if way == Way::CudaUnfiltered {
         command.env_remove("CUDA_VISIBLE_DEVICES");
     }
-    let ran = process::run(&mut command, sources.limit, |output| find(output).is_some_and(|answer| answer.is_final));
-    let status = match (find(&ran.output), ran.end) {
-        (Some(answer), _) if answer.is_final => return answer.outcome,
-        (first, end) => {
-            let known = first.map(|answer| answer.outcome);
-            let status = match end {
-                End::TimedOut | End::Enough => sources.timed_out(),
-                End::Exited(status) => Status::Crashed { text: process::how(status) },
-                End::NotStarted(error) => Status::Unusable { text: error.to_string() },
-            };
-            (known, status)
-        }
-    };
-    let (known, status) = status;
-    WayOutcome { status: status.clone(), ..known.unwrap_or_else(|| WayOutcome::without_answer(way, status)) }
+    let ran = process::run(&mut command, deadline, |lines| find(lines).is_some_and(|answer| answer.is_final));
+    match find(&ran.output) {
+        Some(Answer { is_final: true, outcome }) => outcome,
+        first => broken_off(way, first, ran.end.status(deadline)),
+    }
 }
 
-fn in_thread(request: Request, sources: &Sources) -> WayOutcome {
+/// The thread is left behind if the library does not return in time.
+fn in_thread(request: Request, deadline: Deadline) -> WayOutcome {
     let way = request.way;
     let (sender, receiver) = mpsc::channel();
     let started = thread::Builder::new().name(format!("device-probe {way}")).spawn(move || {
@@ -158,16 +155,22 @@ fn in_thread(request: Request, sources: &Sources) -> WayOutcome {
         return WayOutcome::without_answer(way, Status::Unusable { text: error.to_string() });
     }
     let mut known = None;
-    let deadline = std::time::Instant::now().checked_add(sources.limit);
-    let status = loop {
-        let left =
-            deadline.map_or(sources.limit, |deadline| deadline.saturating_duration_since(std::time::Instant::now()));
-        match receiver.recv_timeout(left) {
+    loop {
+        match receiver.recv_timeout(deadline.left()) {
             Ok(Answer { is_final: true, outcome }) => return outcome,
-            Ok(Answer { is_final: false, outcome }) => known = Some(outcome),
-            Err(mpsc::RecvTimeoutError::Timeout) => break sources.timed_out(),
-            Err(mpsc::RecvTimeoutError::Disconnected) => break Status::Crashed { text: "no answer".to_owned() },
+            Ok(first) => known = Some(first),
+            Err(RecvTimeoutError::Timeout) => return broken_off(way, known, deadline.timed_out()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return broken_off(way, known, Status::Crashed { text: "no answer".to_owned() });
+            }
         }
-    };
-    WayOutcome { status: status.clone(), ..known.unwrap_or_else(|| WayOutcome::without_answer(way, status)) }
+    }
+}
+
+/// What was told before there was no more to come.
+fn broken_off(way: Way, first: Option<Answer>, status: Status) -> WayOutcome {
+    match first {
+        Some(answer) => WayOutcome { status, ..answer.outcome },
+        None => WayOutcome::without_answer(way, status),
+    }
 }

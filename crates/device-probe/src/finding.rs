@@ -74,8 +74,12 @@ codes! {
     CudaError = "cuda-error",
     /// The driver API did not answer in time.
     CudaHung = "cuda-hung",
+    /// The driver API was not asked, because the time was up.
+    CudaNotAsked = "cuda-not-asked",
     /// The driver API ended the process that asked it.
     CudaCrashed = "cuda-crashed",
+    /// The driver API printed too much.
+    CudaOutput = "cuda-output",
     /// The driver API or NVML lists a device, but refuses to describe it.
     DeviceError = "device-error",
     /// The library and the kernel module are of different versions.

@@ -11,9 +11,10 @@
 //! (what is here, with a [`Finding`] for everything that a person should know) and [`Recording`] (a probe in a file).
 //! [`toolkits`] lists the CUDA toolkits, and [`builds_for`] says what they can build.
 //!
-//! A driver may hang, crash or print. So the libraries are called in a child process with a time limit, which is the
+//! A driver may hang, crash, print or start processes. So the libraries are called in a child process, which is the
 //! program itself: it calls [`run_child_if_asked`] in the first line of `main`. Without that call they are called in
-//! this process; see [`Isolation`].
+//! this process; see [`Isolation`]. All that is asked has one [`Deadline`] and a limit of its output, and what it starts
+//! ends with it.
 //!
 //! ```
 //! device_probe::run_child_if_asked();
@@ -26,6 +27,7 @@
 
 mod address;
 mod child;
+mod deadline;
 mod device;
 mod environment;
 mod finding;
@@ -47,11 +49,12 @@ mod way;
 
 pub use address::{ParsePciAddressError, PciAddress};
 pub use child::{CHILD_ARGUMENT, run_child_if_asked};
+pub use deadline::Deadline;
 pub use device::{Confidence, ProbedDevice, Visibility};
 pub use environment::Environment;
 pub use finding::{Finding, FindingCode, Level};
 pub use host::Host;
-pub use probe::{Probe, ProbedDriver, ask, probe};
+pub use probe::{Probe, ProbedDriver, ask, ask_until, probe, probe_until};
 pub use recording::{Recording, RecordingError, SCHEMA, load, record};
 pub use sources::{Isolation, Sources};
 pub use toolkit::{Build, BuildKind, Flags, FoundBy, Toolkit, ToolkitSources, builds_for, toolkits};

@@ -1,10 +1,17 @@
 //! All ways together.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
 use gpu_arch::rules::{Device, Driver};
 use gpu_arch::{CudaVersion, DriverVersion};
 use serde::{Deserialize, Serialize};
 
 use crate::child;
+use crate::deadline::Deadline;
 use crate::device::{ProbedDevice, Visibility};
 use crate::environment::Environment;
 use crate::finding::{Finding, Level};
@@ -13,7 +20,7 @@ use crate::host::Host;
 use crate::join::join;
 use crate::sources::Sources;
 use crate::way::{Status, Way, WayOutcome};
-use crate::{pci_bus, proc_files, smi, tegra};
+use crate::{pci_bus, proc_files, process, smi, tegra};
 
 /// What is known of the driver.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -49,44 +56,79 @@ pub struct Probe {
     pub environment: Environment,
 }
 
-/// Asks all ways at the same time.
-///
-/// It returns within [`Sources::limit`] and a second, whatever the driver does; `nvidia-smi` before R510 is asked twice
-/// and may take the limit twice.
+/// How long an answer may take to come back after the time is up: a process that was killed may be slow to go.
+const GRACE: Duration = process::PATIENCE.saturating_mul(2);
+
+/// Asks all ways at the same time, for as long as [`Sources::limit`] says.
 #[must_use]
 pub fn probe(sources: &Sources) -> Probe {
+    probe_until(sources, Deadline::after(sources.limit))
+}
+
+/// Asks all ways at the same time. [`Sources::limit`] does not count.
+///
+/// It returns by the deadline, or two seconds after it where the system is slow to end a process. Then each way that has
+/// not answered is [`Status::TimedOut`], or [`Status::NoTimeLeft`] if it was not asked at all; a thread that still waits
+/// for a file or a program is left behind.
+#[must_use]
+pub fn probe_until(sources: &Sources, deadline: Deadline) -> Probe {
     let is_filtered = sources.environment.get("CUDA_VISIBLE_DEVICES").is_some();
     let host = Host::look(&sources.root, &sources.environment);
     let asked = Way::ALL.iter().copied().filter(|way| is_filtered || *way != Way::CudaUnfiltered);
-    let ways = std::thread::scope(|scope| {
-        let threads: Vec<_> = asked
-            .map(|way| {
-                let thread = std::thread::Builder::new().spawn_scoped(scope, move || ask(way, sources));
-                (way, thread)
-            })
-            .collect();
-        let answers = threads.into_iter().map(|(way, thread)| {
-            let failed = |text: String| WayOutcome::without_answer(way, Status::Unusable { text });
-            match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|_| failed("no answer".to_owned())),
-                Err(error) => failed(error.to_string()),
-            }
-        });
-        answers.collect()
-    });
+    let shared = Arc::new(sources.clone());
+    let ways = together(asked, deadline, move |way| ask_until(way, &shared, deadline));
     Probe::from_ways(host, sources.environment.clone(), ways)
 }
 
-/// Asks one way.
+/// Asks one way, for as long as [`Sources::limit`] says.
 #[must_use]
 pub fn ask(way: Way, sources: &Sources) -> WayOutcome {
+    ask_until(way, sources, Deadline::after(sources.limit))
+}
+
+/// Asks one way. [`Sources::limit`] does not count. A library or program is not waited for much longer than the
+/// deadline; files are.
+#[must_use]
+pub fn ask_until(way: Way, sources: &Sources, deadline: Deadline) -> WayOutcome {
+    if deadline.is_over() {
+        return WayOutcome::without_answer(way, deadline.no_time_left());
+    }
     match way {
-        Way::Cuda | Way::CudaUnfiltered | Way::Nvml => child::ask(way, sources),
-        Way::NvidiaSmi => smi::ask(sources),
+        Way::Cuda | Way::CudaUnfiltered | Way::Nvml => child::ask(way, sources, deadline),
+        Way::NvidiaSmi => smi::ask(sources, deadline),
         Way::Proc => proc_files::ask(&sources.root),
         Way::Pci => pci_bus::ask(&sources.root),
         Way::Tegra => tegra::ask(&sources.root),
     }
+}
+
+/// Asks some ways, each in a thread of its own, which is left behind if it does not answer in time.
+fn together(
+    ways: impl Iterator<Item = Way>,
+    deadline: Deadline,
+    ask: impl Fn(Way) -> WayOutcome + Clone + Send + 'static,
+) -> Vec<WayOutcome> {
+    let asked: Vec<_> = ways.map(|way| (way, in_thread(way, ask.clone()))).collect();
+    let end = Deadline::after(deadline.left().saturating_add(GRACE));
+    let answer = |(way, answer): (Way, io::Result<Receiver<WayOutcome>>)| {
+        let status = match answer.map(|answer| answer.recv_timeout(end.left())) {
+            Ok(Ok(outcome)) => return outcome,
+            Ok(Err(RecvTimeoutError::Timeout)) => deadline.timed_out(),
+            // a thread that panics drops its end of the channel
+            Ok(Err(RecvTimeoutError::Disconnected)) => Status::Crashed { text: "no answer".to_owned() },
+            Err(error) => Status::Unusable { text: error.to_string() },
+        };
+        WayOutcome::without_answer(way, status)
+    };
+    asked.into_iter().map(answer).collect()
+}
+
+fn in_thread(way: Way, ask: impl Fn(Way) -> WayOutcome + Send + 'static) -> io::Result<Receiver<WayOutcome>> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    // nobody listens any more once the time is up
+    let answer = move || drop(sender.send(ask(way)));
+    thread::Builder::new().name(format!("device-probe {way}")).spawn(answer)?;
+    Ok(receiver)
 }
 
 impl Probe {
@@ -211,6 +253,40 @@ fn hide(devices: &mut [ProbedDevice], ways: &[WayOutcome], environment: &Environ
     for position in hidden {
         if let Some(device) = devices.get_mut(position).filter(|device| device.visible == Visibility::Unknown) {
             device.visible = Visibility::Hidden;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::{GRACE, together};
+    use crate::deadline::Deadline;
+    use crate::way::{Status, Way, WayOutcome};
+
+    #[test]
+    fn a_way_that_panics_or_never_returns_is_an_outcome() {
+        let ask = |way| match way {
+            Way::Proc => panic!("on purpose"),
+            Way::Cuda | Way::Pci => loop {
+                thread::park();
+            },
+            _ => WayOutcome::without_answer(way, Status::Answered),
+        };
+        let started = Instant::now();
+        let outcomes = together(Way::ALL.into_iter(), Deadline::after(Duration::from_millis(300)), ask);
+        // one grace for all
+        assert!(started.elapsed() < Duration::from_millis(300) + GRACE + Duration::from_secs(1));
+        for (way, outcome) in Way::ALL.into_iter().zip(outcomes) {
+            assert_eq!(outcome.way, way);
+            let status = match way {
+                Way::Proc => Status::Crashed { text: "no answer".to_owned() },
+                Way::Cuda | Way::Pci => Status::TimedOut { milliseconds: 300 },
+                _ => Status::Answered,
+            };
+            assert_eq!(outcome.status, status, "{way}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::process::Command;
 
+use crate::deadline::Deadline;
 use crate::process::{self, End};
 use crate::sources::Sources;
 use crate::way::{SeenDevice, Status, Way, WayOutcome};
@@ -14,7 +15,7 @@ const FIELDS: [&str; 8] =
     ["index", "uuid", "driver_version", "compute_cap", "pci.bus_id", "pci.device_id", "mig.mode.current", "name"];
 
 /// Runs the first program of [`Sources::nvidia_smi`] that is here.
-pub(crate) fn ask(sources: &Sources) -> WayOutcome {
+pub(crate) fn ask(sources: &Sources, deadline: Deadline) -> WayOutcome {
     for program in &sources.nvidia_smi {
         let mut fields = FIELDS.to_vec();
         // each round drops a field that the program does not know
@@ -22,12 +23,11 @@ pub(crate) fn ask(sources: &Sources) -> WayOutcome {
             let mut command = Command::new(program);
             command.arg(format!("--query-gpu={}", fields.join(","))).arg("--format=csv,noheader");
             sources.set_environment(&mut command);
-            let ran = process::run(&mut command, sources.limit, |_| false);
+            process::end_with_parent(&mut command);
+            let ran = process::run(&mut command, deadline, |_| false);
             let text = String::from_utf8_lossy(&ran.output);
             let status = match ran.end {
                 End::NotStarted(error) if error.kind() == io::ErrorKind::NotFound => break,
-                End::NotStarted(error) => Status::Unusable { text: error.to_string() },
-                End::TimedOut | End::Enough => sources.timed_out(),
                 End::Exited(status) if status.success() || text.contains("No devices were found") => Status::Answered,
                 End::Exited(status) => {
                     let before = fields.len();
@@ -38,6 +38,9 @@ pub(crate) fn ask(sources: &Sources) -> WayOutcome {
                     let said = text.lines().map(str::trim).find(|line| !line.is_empty());
                     Status::Unusable { text: said.map_or_else(|| process::how(status), str::to_owned) }
                 }
+                // it was asked before
+                End::NoTimeLeft if fields.len() < FIELDS.len() => deadline.timed_out(),
+                end => end.status(deadline),
             };
             let rows: Vec<Row> = match status {
                 Status::Answered => text.lines().filter_map(|line| row(line, &fields)).collect(),

@@ -7,7 +7,6 @@ use std::time::Duration;
 use crate::child;
 use crate::environment::Environment;
 use crate::toolkit::ToolkitSources;
-use crate::way::Status;
 
 /// Where to look, and how long. [`Sources::system`] is this machine; all parts can point elsewhere, and an empty list
 /// leaves a way out.
@@ -26,16 +25,17 @@ pub struct Sources {
     pub environment: Environment,
     /// Who calls the driver libraries.
     pub isolation: Isolation,
-    /// How long each way may take. All are asked at the same time.
+    /// How long all ways together may take. They are asked at the same time.
     pub limit: Duration,
     /// Where toolkits may be.
     pub toolkits: ToolkitSources,
 }
 
-/// Who calls the driver libraries: they may hang, crash or print.
+/// Who calls the driver libraries: they may hang, crash, print or start processes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Isolation {
-    /// A process of its own for each library, which is killed when its time is up.
+    /// A process of its own for each library. When it has answered, has printed too much or its time is up, it is killed
+    /// with all that it started in its process group (on Windows without that), and it ends when this process ends.
     ///
     /// The program must call [`run_child_if_asked`](crate::run_child_if_asked) before anything else, and the arguments
     /// must hold [`CHILD_ARGUMENT`](crate::CHILD_ARGUMENT).
@@ -45,8 +45,8 @@ pub enum Isolation {
         /// Its arguments.
         arguments: Vec<std::ffi::OsString>,
     },
-    /// A thread of this process. A library that hangs keeps its thread, one that crashes ends this process, and what
-    /// it prints is printed. `CUDA_VISIBLE_DEVICES` is that of this process, whatever [`Sources::environment`] says,
+    /// A thread of this process, which is left behind when its time is up. A library that hangs keeps its thread, one
+    /// that crashes ends this process, and what it prints is printed. `CUDA_VISIBLE_DEVICES` is that of this process, whatever [`Sources::environment`] says,
     /// and [`Way::CudaUnfiltered`](crate::Way::CudaUnfiltered) is not asked.
     InProcess,
 }
@@ -66,7 +66,7 @@ impl Isolation {
 }
 
 impl Sources {
-    /// This machine, with 30 seconds for each way: a driver that is not kept loaded takes some seconds for each device.
+    /// This machine, with 30 seconds for all ways: a driver that is not kept loaded takes some seconds for each device.
     #[must_use]
     pub fn system() -> Self {
         Self {
@@ -89,10 +89,6 @@ impl Sources {
                 None => command.env_remove(name),
             };
         }
-    }
-
-    pub(crate) fn timed_out(&self) -> Status {
-        Status::TimedOut { milliseconds: u64::try_from(self.limit.as_millis()).unwrap_or(u64::MAX) }
     }
 }
 

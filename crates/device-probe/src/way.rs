@@ -89,10 +89,20 @@ pub enum Status {
     },
     /// The library refused.
     Failed(Failure),
-    /// It did not answer in time, and was ended.
+    /// It did not answer in time, and was ended; a thread was left behind.
     TimedOut {
-        /// The limit in milliseconds.
+        /// The limit for all ways together, in milliseconds.
         milliseconds: u64,
+    },
+    /// It was not asked, because the time for all ways together was up.
+    NoTimeLeft {
+        /// That time in milliseconds.
+        milliseconds: u64,
+    },
+    /// It printed too much, and was ended.
+    TooMuchOutput {
+        /// The limit in bytes: 1 MiB for the standard output, 64 KiB for the standard error.
+        bytes: u64,
     },
     /// It ended without an answer.
     Crashed {

@@ -4,6 +4,7 @@ use gpu_arch::catalogue;
 
 use crate::environment::Environment;
 use crate::finding::{Finding, FindingCode, Level};
+use crate::process;
 use crate::way::{Failure, Status, Way, WayOutcome};
 
 use super::{NO_DEVICE, View, missing};
@@ -37,6 +38,17 @@ pub(super) fn find(view: &View<'_>, environment: &Environment, findings: &mut Ve
             findings.push(Finding::new(FindingCode::CudaHung, Level::Error, text).with_advice(
                 "the kernel driver hangs, or a device takes long to start: look for NVRM and Xid in dmesg, turn on \
                  persistence mode, restart the machine",
+            ));
+        }
+        Status::NoTimeLeft { milliseconds } => {
+            let text = format!("the driver API was not asked: the {milliseconds} ms were up");
+            findings.push(Finding::new(FindingCode::CudaNotAsked, Level::Error, text).with_advice("allow more time"));
+        }
+        Status::TooMuchOutput { bytes } => {
+            let text = format!("the driver API printed more than {}, and was ended", process::size(*bytes));
+            findings.push(Finding::new(FindingCode::CudaOutput, Level::Error, text).with_advice(
+                "look for another library than the driver's in LD_LIBRARY_PATH and LD_PRELOAD, and for variables that \
+                 turn on logs",
             ));
         }
         Status::Crashed { text } => {

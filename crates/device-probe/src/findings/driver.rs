@@ -1,6 +1,7 @@
 //! The parts of the driver, compared with each other.
 
 use crate::finding::{Finding, FindingCode, Level};
+use crate::process;
 use crate::way::{Failure, Status, Way};
 
 use super::View;
@@ -37,14 +38,22 @@ pub(super) fn find(view: &View<'_>, findings: &mut Vec<Finding>) {
         ));
     }
     nvml(view, works, findings);
-    if let Status::Unusable { text } | Status::Crashed { text } = view.status(Way::NvidiaSmi) {
-        let text = format!("nvidia-smi fails: {text}");
-        findings.push(Finding::new(FindingCode::NvidiaSmiError, Level::Note, text));
-    }
-    if let Status::TimedOut { milliseconds } = view.status(Way::NvidiaSmi) {
-        let text = format!("nvidia-smi does not answer within {milliseconds} ms");
-        findings.push(Finding::new(FindingCode::NvidiaSmiError, Level::Note, text));
-    }
+    nvidia_smi(view, findings);
+}
+
+fn nvidia_smi(view: &View<'_>, findings: &mut Vec<Finding>) {
+    let text = match view.status(Way::NvidiaSmi) {
+        Status::Unusable { text } | Status::Crashed { text } => format!("nvidia-smi fails: {text}"),
+        Status::TimedOut { milliseconds } => format!("nvidia-smi does not answer within {milliseconds} ms"),
+        Status::NoTimeLeft { milliseconds } => format!("nvidia-smi was not asked: the {milliseconds} ms were up"),
+        Status::TooMuchOutput { bytes } => format!("nvidia-smi printed more than {}", process::size(*bytes)),
+        Status::Answered
+        | Status::Absent
+        | Status::NotAsked { .. }
+        | Status::MissingFunction { .. }
+        | Status::Failed(_) => return,
+    };
+    findings.push(Finding::new(FindingCode::NvidiaSmiError, Level::Note, text));
 }
 
 fn nvml(view: &View<'_>, works: bool, findings: &mut Vec<Finding>) {
@@ -59,6 +68,8 @@ fn nvml(view: &View<'_>, works: bool, findings: &mut Vec<Finding>) {
         Status::Unusable { text } => format!("NVML cannot be loaded: {text}"),
         Status::MissingFunction { name } => format!("NVML has no function `{name}`"),
         Status::TimedOut { milliseconds } => format!("NVML does not answer within {milliseconds} ms"),
+        Status::NoTimeLeft { milliseconds } => format!("NVML was not asked: the {milliseconds} ms were up"),
+        Status::TooMuchOutput { bytes } => format!("NVML printed more than {}", process::size(*bytes)),
         Status::Crashed { text } => format!("NVML ends the process that asks it: {text}"),
     };
     // a Jetson has an NVML that does nothing

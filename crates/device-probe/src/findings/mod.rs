@@ -57,7 +57,9 @@ impl<'probe> View<'probe> {
     /// Whether any part of a driver is here.
     fn has_driver(&self) -> bool {
         let parts = [Way::Cuda, Way::CudaUnfiltered, Way::Nvml, Way::NvidiaSmi, Way::Proc];
-        parts.iter().any(|way| !self.status(*way).is_absent())
+        // of what was not asked for lack of time nothing is known
+        let is_here = |status: &Status| !status.is_absent() && !matches!(status, Status::NoTimeLeft { .. });
+        parts.iter().any(|way| is_here(self.status(*way)))
     }
 }
 

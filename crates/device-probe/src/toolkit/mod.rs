@@ -6,12 +6,13 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use gpu_arch::CudaVersion;
 use serde::{Deserialize, Serialize};
 
+use crate::deadline::Deadline;
 use crate::process::{self, End};
+use crate::way::Status;
 
 pub use build::{Build, BuildKind, Flags, builds_for};
 
@@ -74,15 +75,21 @@ pub struct Toolkit {
     /// The version with its third part: `12.4.131` from the compiler, `12.4.1` from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<String>,
-    /// Why it cannot be used as it is: lower case, no full stop.
+    /// How asking its compiler went.
+    pub status: Status,
+    /// The same for people, where it cannot be used as it is: lower case, no full stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 /// The toolkits of some places, in the order of [`FoundBy`], each once. A variable that leads nowhere is one with a
 /// [`Toolkit::problem`].
+///
+/// The compilers are asked one after the other, by one deadline: that of the probe before, or a time that begins now
+/// (`Duration`). One that it does not suffice for is [`Status::NoTimeLeft`], and its version is that of the files.
 #[must_use]
-pub fn toolkits(sources: &ToolkitSources, limit: Duration) -> Vec<Toolkit> {
+pub fn toolkits(sources: &ToolkitSources, deadline: impl Into<Deadline>) -> Vec<Toolkit> {
+    let deadline = deadline.into();
     let mut found: Vec<Toolkit> = Vec::new();
     let mut add = |root: PathBuf, nvcc: Option<PathBuf>, found_by: FoundBy| {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
@@ -90,7 +97,7 @@ pub fn toolkits(sources: &ToolkitSources, limit: Duration) -> Vec<Toolkit> {
         match known {
             Some(toolkit) if toolkit.found_by.contains(&found_by) => {}
             Some(toolkit) => toolkit.found_by.push(found_by),
-            None => found.push(look(root, nvcc, found_by, limit)),
+            None => found.push(look(root, nvcc, found_by, deadline)),
         }
     };
     for folder in sources.path.iter().flat_map(std::env::split_paths) {
@@ -126,15 +133,15 @@ fn root_of(nvcc: &Path) -> PathBuf {
     nvcc.parent().and_then(Path::parent).unwrap_or(nvcc).to_path_buf()
 }
 
-fn look(root: PathBuf, nvcc: Option<PathBuf>, found_by: FoundBy, limit: Duration) -> Toolkit {
+fn look(root: PathBuf, nvcc: Option<PathBuf>, found_by: FoundBy, deadline: Deadline) -> Toolkit {
     let asked = match &nvcc {
-        Some(nvcc) => ask(nvcc, limit),
-        None if root.is_dir() => Err("has no nvcc".to_owned()),
-        None => Err("there is no such folder".to_owned()),
+        Some(nvcc) => ask(nvcc, deadline),
+        None if root.is_dir() => Err((Status::Absent, "has no nvcc".to_owned())),
+        None => Err((Status::Absent, "there is no such folder".to_owned())),
     };
-    let (release, problem) = match asked {
-        Ok(release) => (Some(release), None),
-        Err(problem) => (from_files(&root), Some(problem)),
+    let (release, status, problem) = match asked {
+        Ok(release) => (Some(release), Status::Answered, None),
+        Err((status, problem)) => (from_files(&root), status, Some(problem)),
     };
     Toolkit {
         version: release.as_deref().and_then(|release| release.parse().ok()),
@@ -142,18 +149,27 @@ fn look(root: PathBuf, nvcc: Option<PathBuf>, found_by: FoundBy, limit: Duration
         nvcc,
         found_by: vec![found_by],
         release,
+        status,
         problem,
     }
 }
 
-/// The version in `Cuda compilation tools, release 12.4, V12.4.131`.
-fn ask(nvcc: &Path, limit: Duration) -> Result<String, String> {
-    let ran = process::run(Command::new(nvcc).arg("--version"), limit, |_| false);
-    match ran.end {
-        End::Exited(status) if !status.success() => return Err(format!("nvcc fails: {}", process::how(status))),
-        End::Exited(_) => {}
-        End::TimedOut | End::Enough => return Err("nvcc does not answer".to_owned()),
-        End::NotStarted(error) => return Err(format!("nvcc does not start: {error}")),
+/// The version in `Cuda compilation tools, release 12.4, V12.4.131`, or how asking went and the same for people.
+fn ask(nvcc: &Path, deadline: Deadline) -> Result<String, (Status, String)> {
+    let mut command = Command::new(nvcc);
+    command.arg("--version");
+    process::end_with_parent(&mut command);
+    let ran = process::run(&mut command, deadline, |_| false);
+    let problem = match &ran.end {
+        End::Exited(status) if status.success() => None,
+        End::Exited(status) => Some(format!("nvcc fails: {}", process::how(*status))),
+        End::TimedOut | End::Enough => Some("nvcc does not answer".to_owned()),
+        End::TooMuchOutput(bytes) => Some(format!("nvcc prints more than {}", process::size(*bytes))),
+        End::NoTimeLeft => Some("nvcc was not asked: the time was up".to_owned()),
+        End::NotStarted(error) => Some(format!("nvcc does not start: {error}")),
+    };
+    if let Some(problem) = problem {
+        return Err((ran.end.status(deadline), problem));
     }
     let text = String::from_utf8_lossy(&ran.output);
     let line = text.lines().find_map(|line| line.split_once("release ")).map(|(_, rest)| rest);
@@ -161,7 +177,10 @@ fn ask(nvcc: &Path, limit: Duration) -> Result<String, String> {
     match words.as_deref() {
         Some([_, full, ..]) if full.starts_with('V') => Ok(full.trim_start_matches('V').to_owned()),
         Some([short, ..]) => Ok((*short).to_owned()),
-        _ => Err("nvcc tells no version".to_owned()),
+        _ => {
+            let problem = "nvcc tells no version".to_owned();
+            Err((Status::Unusable { text: problem.clone() }, problem))
+        }
     }
 }
 

@@ -10,6 +10,8 @@
  * ATTRIBUTE_ERROR     what cuDeviceGetAttribute returns for the last device
  * HANG, CRASH, PRINT  what cuInit does
  * PID_FILE            where cuInit writes the number of its process
+ * FORK_FILE           where it writes that of a process that it forks, which keeps all pipes open and waits for ever
+ * FLOOD               the stream that cuInit prints on for ever: 1 or 2
  * OLD                 without the functions of newer drivers
  * EMPTY               without cuDeviceGetAttribute
  */
@@ -112,15 +114,35 @@ static void choose(void)
     }
 }
 
+static void write_number(const char *path, int number)
+{
+    char other[4096];
+    snprintf(other, sizeof other, "%s.new", path);
+    FILE *file = fopen(other, "w");
+    if (file) {
+        fprintf(file, "%d\n", number);
+        fclose(file);
+        rename(other, path);
+    }
+}
+
 int cuInit(unsigned flags)
 {
+#ifdef FORK_FILE
+    int forked = fork();
+    while (forked == 0)
+        pause();
+    write_number(FORK_FILE, forked);
+#endif
 #ifdef PID_FILE
-    FILE *file = fopen(PID_FILE ".new", "w");
-    if (file) {
-        fprintf(file, "%d\n", (int)getpid());
-        fclose(file);
-        rename(PID_FILE ".new", PID_FILE);
-    }
+    write_number(PID_FILE, (int)getpid());
+#endif
+#ifdef FLOOD
+    char line[4096];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\n';
+    for (;;)
+        write(FLOOD, line, sizeof line);
 #endif
 #ifdef PRINT
     printf("the driver prints on standard output, without an end of line");

@@ -9,30 +9,49 @@ use std::time::{Duration, Instant};
 
 use device_probe::{FindingCode, Isolation, Status, Way};
 
-use crate::machine::{Machine, codes, finding, judged};
+use crate::machine::{Machine, codes, finding, judged, write_program};
 
 /// Which library a test program started by a test is to probe.
 const LIBRARY: &str = "DEVICE_PROBE_TEST_LIBRARY";
+/// Which program, if any.
+const NVIDIA_SMI: &str = "DEVICE_PROBE_TEST_NVIDIA_SMI";
 
 fn pid_file(machine: &Machine) -> (PathBuf, String) {
-    let file = machine.path("pid");
+    file_for(machine, "pid")
+}
+
+/// A file and its name in C.
+pub(crate) fn file_for(machine: &Machine, name: &str) -> (PathBuf, String) {
+    let file = machine.path(name);
     let define = format!("\"{}\"", file.display());
     (file, define)
 }
 
 /// The state of a process: nothing if there is none, `Z` for one that ended and was not reaped.
-fn state(pid: &str) -> Option<char> {
+pub(crate) fn state(pid: &str) -> Option<char> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-fn read_pid(file: &Path) -> String {
+/// The number in a file that is written once.
+pub(crate) fn read_pid(file: &Path) -> String {
     let started = Instant::now();
     loop {
-        if let Ok(text) = fs::read_to_string(file) {
+        if let Ok(text) = fs::read_to_string(file)
+            && text.ends_with('\n')
+        {
             return text.trim().to_owned();
         }
         assert!(started.elapsed() < Duration::from_secs(20), "the child did not start");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Waits for the end of a process. Who reaps an orphan is not up to us.
+pub(crate) fn assert_ends(pid: &str) {
+    let started = Instant::now();
+    while !matches!(state(pid), None | Some('Z' | 'X')) {
+        assert!(started.elapsed() < Duration::from_secs(10), "process {pid} goes on");
         thread::sleep(Duration::from_millis(5));
     }
 }
@@ -111,6 +130,7 @@ fn host_program() {
     assert!(matches!(Isolation::this_program(), Isolation::Child { .. }));
     let mut machine = Machine::without_compiler();
     machine.sources.cuda_libraries = vec![library.into()];
+    machine.sources.nvidia_smi.extend(std::env::var_os(NVIDIA_SMI).map(PathBuf::from));
     let probe = machine.probe();
     assert_eq!(probe.devices.len(), 1);
 }
@@ -134,22 +154,37 @@ fn nothing_that_the_driver_prints_gets_into_the_output() {
 }
 
 #[test]
-fn a_child_ends_when_its_parent_is_killed() {
+fn a_child_and_its_group_end_when_its_parent_is_killed() {
     let Some(machine) = Machine::new() else { return };
     let (file, define) = pid_file(&machine);
-    let machine = machine.cuda(&[("HANG", ""), ("PID_FILE", &define)]);
+    let (forked, define_forked) = file_for(&machine, "forked");
+    let machine = machine.cuda(&[("HANG", ""), ("PID_FILE", &define), ("FORK_FILE", &define_forked)]);
     let mut host =
         host(&machine.sources.cuda_libraries[0]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let pid = read_pid(&file);
     assert!(state(&pid).is_some(), "it hangs");
     host.kill().unwrap();
     host.wait().unwrap();
-    let started = Instant::now();
-    // who reaps an orphan is not up to us
-    while !matches!(state(&pid), None | Some('Z' | 'X')) {
-        assert!(started.elapsed() < Duration::from_secs(10), "the child outlives its parent");
-        thread::sleep(Duration::from_millis(5));
+    assert_ends(&pid);
+    assert_ends(&read_pid(&forked));
+}
+
+#[test]
+fn nvidia_smi_ends_when_the_process_that_asked_it_is_killed() {
+    if !cfg!(target_os = "linux") {
+        println!("skipped: not on Linux");
+        return;
     }
+    let machine = Machine::without_compiler().smi(&[]);
+    let file = machine.path("pid");
+    write_program(&machine.sources.nvidia_smi[0], &format!("echo $$ > {}; exec sleep 600", file.display()));
+    let mut command = host(Path::new("/there/is/none"));
+    command.env(NVIDIA_SMI, &machine.sources.nvidia_smi[0]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut host = command.spawn().unwrap();
+    let pid = read_pid(&file);
+    host.kill().unwrap();
+    host.wait().unwrap();
+    assert_ends(&pid);
 }
 
 #[test]
@@ -163,16 +198,6 @@ fn a_program_that_is_no_child_is_not_believed() {
         assert_eq!(matches!(status, Status::Crashed { .. }), crashes, "{program}: {status:?}");
         assert_eq!(matches!(status, Status::Unusable { .. }), !crashes, "{program}: {status:?}");
     }
-}
-
-#[test]
-fn output_without_end_is_bounded() {
-    let mut machine = Machine::without_compiler().limit(1000);
-    machine.sources.isolation = Isolation::Child { program: "yes".into(), arguments: Vec::new() };
-    let started = Instant::now();
-    let status = device_probe::ask(Way::Cuda, &machine.sources).status;
-    assert_eq!(status, Status::TimedOut { milliseconds: 1000 });
-    assert!(started.elapsed() < Duration::from_secs(6));
 }
 
 #[test]

@@ -169,6 +169,13 @@ pub(crate) fn executable(path: &Path) {
     let _ = path;
 }
 
+/// A program of the shell.
+pub(crate) fn write_program(path: &Path, script: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    executable(path);
+}
+
 /// The only finding of a code.
 pub(crate) fn finding(probe: &Probe, code: FindingCode) -> &Finding {
     let found: Vec<&Finding> = probe.findings.iter().filter(|finding| finding.code == code).collect();

@@ -15,6 +15,7 @@
     reason = "a panic here is a failing test"
 )]
 
+mod bounds;
 mod child;
 mod codes;
 mod machine;

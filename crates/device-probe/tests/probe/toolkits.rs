@@ -4,19 +4,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use device_probe::{BuildKind, FoundBy, Toolkit, ToolkitSources, builds_for, toolkits};
+use device_probe::{BuildKind, FoundBy, Status, Toolkit, ToolkitSources, builds_for, toolkits};
 use gpu_arch::{Capability, CudaVersion};
 use tempfile::TempDir;
 
-use crate::machine::executable;
+use crate::machine::write_program;
 
 const LIMIT: Duration = Duration::from_secs(10);
 
-fn nvcc(root: &Path, script: &str) {
-    let program = root.join("bin/nvcc");
-    fs::create_dir_all(program.parent().unwrap()).unwrap();
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-    executable(&program);
+pub(crate) fn nvcc(root: &Path, script: &str) {
+    write_program(&root.join("bin/nvcc"), script);
 }
 
 /// A compiler that prints what that of CUDA prints.
@@ -101,16 +98,19 @@ fn a_variable_that_leads_nowhere_is_told() {
 fn a_compiler_that_fails_or_hangs_is_told() {
     let folder = TempDir::new().unwrap();
     let cases = [
-        ("exit 3", "nvcc fails: exit code 3"),
-        ("echo hello", "nvcc tells no version"),
-        ("exec sleep 600", "nvcc does not answer"),
+        ("exit 3", "nvcc fails: exit code 3", Status::Crashed { text: "exit code 3".to_owned() }),
+        ("echo hello", "nvcc tells no version", Status::Unusable { text: "nvcc tells no version".to_owned() }),
+        ("exec sleep 600", "nvcc does not answer", Status::TimedOut { milliseconds: 1500 }),
+        ("exec yes", "nvcc prints more than 1 MiB", Status::TooMuchOutput { bytes: 1 << 20 }),
+        ("exec yes >&2", "nvcc prints more than 64 KiB", Status::TooMuchOutput { bytes: 1 << 16 }),
     ];
-    for (number, (script, problem)) in cases.into_iter().enumerate() {
+    for (number, (script, problem, status)) in cases.into_iter().enumerate() {
         let root = folder.path().join(number.to_string());
         nvcc(&root, script);
         let sources = ToolkitSources { cuda_home: Some(root.into()), ..Default::default() };
         let found = toolkits(&sources, Duration::from_millis(1500));
         assert_eq!(found[0].problem.as_deref(), Some(problem));
+        assert_eq!(found[0].status, status);
         assert_eq!(found[0].version, None);
     }
 }
