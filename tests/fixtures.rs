@@ -615,7 +615,7 @@ fn hostile_fixtures_list_what_is_whole_and_say_what_is_not() {
     }
     let verify = Options::verifying();
     for (file, code, images) in HOSTILE {
-        for options in [Options::default(), verify.clone()] {
+        for options in [Options::default(), verify] {
             let (member, diagnostics) = scan_bytes(file, &testkit::truth::bytes(file), &options);
             assert_eq!(sorted_words(member.as_ref()), images, "{file}");
             if code.is_empty() {

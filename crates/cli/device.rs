@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use device_probe::{Level, Probe, Recording, Sources, Visibility, builds_for, load, probe, record, toolkits};
+use device_probe::{
+    Deadline, Level, Probe, Recording, Sources, Visibility, builds_for, load, probe, probe_until, record, toolkits,
+};
 use gpu_arch::rules::Device;
 
 use crate::args::{DeviceArgs, DriverArgs, TargetArgs};
@@ -23,9 +25,10 @@ pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
         anstream::ColorChoice::Never.write_global();
     }
     let sources = Sources::system();
+    let deadline = Deadline::after(sources.limit);
     let probe = match &args.recording {
         Some(path) => read(path)?,
-        None => probe(&sources),
+        None => probe_until(&sources, deadline),
     };
     let none = probe.devices().is_empty();
     if let Some(path) = &args.record {
@@ -38,7 +41,7 @@ pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
         let mut out = BufWriter::new(anstream::stdout().lock());
         show(&mut out, &probe)?;
         if args.recording.is_none() {
-            show_toolkits(&mut out, &probe, &sources)?;
+            show_toolkits(&mut out, &probe, &sources, deadline)?;
         }
         out.flush()?;
     }
@@ -137,8 +140,8 @@ fn show(out: &mut impl Write, probe: &Probe) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show_toolkits(out: &mut impl Write, probe: &Probe, sources: &Sources) -> Result<(), Failure> {
-    for toolkit in toolkits(&sources.toolkits, sources.limit) {
+fn show_toolkits(out: &mut impl Write, probe: &Probe, sources: &Sources, deadline: Deadline) -> Result<(), Failure> {
+    for toolkit in toolkits(&sources.toolkits, deadline) {
         let release = toolkit.release.as_deref().map_or_else(|| "of unknown version".to_owned(), printable);
         writeln!(out, "{BOLD}CUDA toolkit {release}{BOLD:#} in {}", printable(&toolkit.root.display().to_string()))?;
         if let Some(problem) = &toolkit.problem {

@@ -300,7 +300,7 @@ impl Root {
         let mut root = Self { directory: None, tasks: Vec::new(), events: Vec::new(), has_unread: false };
         match input {
             Input::Path(path) => root.path(path, run),
-            Input::Bytes { name, bytes } => root.named(name, u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
+            Input::Bytes { name, bytes } => root.named(name, Source::len(bytes)),
             Input::Source { name, source } => root.named(name, source.len()),
         }
         root

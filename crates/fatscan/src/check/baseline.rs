@@ -17,12 +17,14 @@ pub struct Baseline {
 struct Key {
     rule: String,
     code: Option<String>,
-    /// Capability, fleet and driver: another driver or another fleet is another finding.
-    device: Option<(String, Option<String>, Option<String>, Option<String>)>,
+    device: Option<DeviceKey>,
     subject: Option<String>,
     /// Name of the artefact, then the names of files and members in it.
     path: Vec<String>,
 }
+
+/// Capability, id, fleet and driver: another driver or another fleet is another finding.
+type DeviceKey = (String, Option<String>, Option<String>, Option<String>);
 
 /// Why a baseline cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
         found.extend(choices.into_iter().min_by_key(count).unwrap_or_default());
     }
     let anything = found.iter().any(|(index, _)| at.artefact.members.get(*index).is_some_and(has_code));
-    if !anything && !(at.has_unread && at.artefact.members.is_empty()) {
+    if !anything && (!at.has_unread || !at.artefact.members.is_empty()) {
         let message = "there is no device code that could hold what was declared".to_owned();
         at.add(None, Words { rule: Rule::NoDeviceCode, device: None, subject: None, message, hint: None });
     }
