@@ -93,6 +93,9 @@ pub struct Layout {
     texts: Vec<(u64, Vec<u8>)>,
 }
 
+/// Sections that hold notes about a file, whatever their flags say.
+const NEVER_LOADED: [&str; 3] = [".comment", ".debug", ".note"];
+
 impl Layout {
     fn new(machine: Option<&'static str>, object_type: ObjectType) -> Self {
         Self {
@@ -141,7 +144,11 @@ impl Layout {
         let within = |segment: &Segment| offset.checked_sub(segment.offset).is_some_and(|at| at < segment.size);
         if self.segments.is_empty() {
             // a file without segments is loaded by nobody; what its sections mean is told all the same
-            return self.named.then(|| self.section_at(offset).is_some_and(|section| section.is_loaded));
+            let is_meant = |section: &Section| {
+                let name = self.name(section).unwrap_or_default();
+                section.is_loaded && !NEVER_LOADED.iter().any(|start| name.starts_with(start))
+            };
+            return self.named.then(|| self.section_at(offset).is_some_and(is_meant));
         }
         Some(self.segments.iter().any(within))
     }

@@ -5,7 +5,7 @@
 //! is no error to handle: damage is data. [`json::Document`] is the same for other programs, with a stable schema.
 //!
 //! ```
-//! use fatscan::{Options, scan_bytes};
+//! use fatscan_core::{Options, scan_bytes};
 //! let ptx = b".version 8.5\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n";
 //! let report = scan_bytes("k.ptx", ptx, &Options::new());
 //! let image = &report.artefacts[0].members[0].modules[0].images[0];

@@ -48,7 +48,7 @@ pub enum Input<'a> {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use fatscan::{Artefact, Input, Member, Options, Scanner, Sink};
+/// use fatscan_core::{Artefact, Input, Member, Options, Scanner, Sink};
 ///
 /// struct First(Option<String>);
 /// impl Sink for First {
