@@ -15,6 +15,7 @@
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ::fatbin::{Entry as Read, EntryHeader, decode};
@@ -44,6 +45,7 @@ fn images(report: &Report, raw: bool) -> Vec<(Wanted, Outcome)> {
     let mut out = Vec::new();
     let mut take = |_: usize, wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
         out.push((wanted, bytes.map(<[u8]>::to_vec).map_err(|error| error.to_string())));
+        ControlFlow::Continue(())
     };
     let jobs = [Job { member, wanted: wanted.clone() }];
     assert!(extract(&jobs, raw, &Limits::default(), Mapping::Auto, &mut take).is_empty());
@@ -197,8 +199,10 @@ fn a_file_that_changed_after_the_scan_is_an_error() {
     let jobs = [Job { member, wanted: vec![Wanted { module: 0, image: 0 }, Wanted { module: 7, image: 0 }] }];
     std::fs::write(&path, b"short").unwrap();
     let mut results = Vec::new();
-    let mut take =
-        |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| results.push(bytes.map(<[u8]>::len).is_ok());
+    let mut take = |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| {
+        results.push(bytes.is_ok());
+        ControlFlow::Continue(())
+    };
     assert!(extract(&jobs, false, &Limits::default(), Mapping::Auto, &mut take).is_empty());
     // what is not in the model is not asked for
     assert_eq!(results, [false]);
@@ -216,10 +220,33 @@ fn limit_of_a_payload_holds_for_what_is_stored_too() {
     let mut limits = Limits::default();
     limits.payload_bytes = cubin.len() as u64 / 2;
     let mut failed = false;
-    let mut take = |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| failed = bytes.is_err();
+    let mut take = |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| {
+        failed = bytes.is_err();
+        ControlFlow::Continue(())
+    };
     let jobs = [Job { member: &report.artefacts[0].members[0], wanted: vec![Wanted { module: 0, image: 0 }] }];
     assert!(extract(&jobs, true, &limits, Mapping::Auto, &mut take).is_empty());
     assert!(failed);
+}
+
+#[test]
+fn whoever_takes_can_have_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = fatbin(&["80", "90"].map(|arch| Entry::sass(arch, cubin(arch, "k"))));
+    let paths = ["a.fatbin", "b.fatbin"].map(|name| write(folder.path(), name, &code));
+    let report = scan_paths(&paths, &Options::default());
+    let wanted: Vec<Wanted> = (0..2).map(|image| Wanted { module: 0, image }).collect();
+    let members = report.artefacts.iter().map(|artefact| &artefact.members[0]);
+    let jobs: Vec<Job<'_>> = members.map(|member| Job { member, wanted: wanted.clone() }).collect();
+    for (enough, expected) in [(1, 1), (2, 2), (3, 3), (9, 4)] {
+        let mut taken = 0;
+        let mut take = |_: usize, _: Wanted, _: Result<&[u8], ExtractError>| {
+            taken += 1;
+            if taken == enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        assert!(extract(&jobs, false, &Limits::default(), Mapping::Auto, &mut take).is_empty());
+        assert_eq!(taken, expected);
+    }
 }
 
 // --- the program
@@ -505,16 +532,62 @@ fn nothing_is_written_over_without_force() {
     assert_eq!(&std::fs::read(&own).unwrap(), good);
 }
 
-#[cfg(unix)]
+/// A concatenated entry whose members have these ranges of `payload`, offset and length.
+fn concat_of(ranges: &[(u32, u64)], payload: Vec<u8>, unpacked: u64) -> Entry {
+    let member = |&(offset, length): &(u32, u64)| {
+        let member = Entry::lto("90", Vec::new());
+        Entry { stated_header_size: Some(offset), stated_padded_size: Some(length), ..member }
+    };
+    let members: Vec<Entry> = ranges.iter().map(member).collect();
+    Entry { payload, uncompressed_size: Some(unpacked), ..concat(&members, Codec::Zstd) }
+}
+
 #[test]
-fn link_in_the_directory_is_not_written_through() {
+fn members_that_lie_over_each_other_do_not_multiply() {
+    const SIZE: u64 = 64 << 20;
     let folder = tempfile::tempdir().unwrap();
-    let path = write(folder.path(), "x.so", &library("90", "k"));
-    let out = folder.path().join("out");
-    std::fs::create_dir_all(out.join("x.so")).unwrap();
-    std::os::unix::fs::symlink(folder.path().join("elsewhere"), out.join("x.so/0000.0.sm_90.cubin")).unwrap();
-    run(["extract", "-o", text(&out), text(&path)]).ending(1);
-    assert!(!folder.path().join("elsewhere").exists());
+    let bomb = concat_of(&[(0, SIZE); 40], compress::zstd_zeros(SIZE), SIZE);
+    let library = Elf::shared().section(".nv_fatbin", &fatbin(&[bomb])).bytes();
+    let wheel = Zip::new().deflated("a.so", &library).bytes();
+    assert!(wheel.len() < 1000, "{}", wheel.len());
+    let path = write(folder.path(), "x-1-py3-none-any.whl", &wheel);
+    let (run, files, _) = extracted(folder.path(), &[text(&path)]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    let sizes: Vec<(&str, usize)> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.len())).collect();
+    assert_eq!(sizes, [("a.so/0000.0.lto_90.ltoir", 64 << 20)]);
+    for image in 1..40 {
+        let said = format!("#{image}`: member of a concatenated entry lies over another one\n");
+        assert_eq!(run.err.matches(&said).count(), 1, "{image}: {}", run.err);
+    }
+    assert_eq!(run.err.lines().count(), 39);
+    // as it is stored it is one payload
+    let own = tempfile::tempdir().unwrap();
+    let (run, files, _) = extracted(own.path(), &["--raw", text(&path)]);
+    assert_eq!((run.code, contents(&files)), (Some(0), vec![compress::zstd_zeros(SIZE)]), "{}", run.err);
+}
+
+#[test]
+fn members_that_stand_apart_are_extracted_beside_those_that_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let payload: Vec<u8> = (0..64).collect();
+    // in no order; the second lies over the first and the third, the fifth begins with the fourth; two are empty
+    let ranges = [(0, 16), (8, 16), (16, 16), (40, 8), (40, 24), (32, 8), (40, 0), (64, 0)];
+    let path = write(
+        folder.path(),
+        "x.so",
+        &Elf::shared()
+            .section(".nv_fatbin", &fatbin(&[concat_of(&ranges, compress::zstd_stored(&payload), 64)]))
+            .bytes(),
+    );
+    let (run, files, _) = extracted(folder.path(), &[text(&path)]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    for (image, (start, length)) in ranges.iter().enumerate() {
+        let (start, length) = (*start as usize, *length as usize);
+        let file = files.get(&format!("x.so/0000.{image}.lto_90.ltoir"));
+        let said = run.err.contains(&format!("#{image}`: member of a concatenated entry lies over another one"));
+        let expected = (![1, 4].contains(&image)).then(|| payload[start..start + length].to_vec());
+        assert_eq!((file, said), (expected.as_ref(), expected.is_none()), "{image}: {}", run.err);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `fatscan extract`.
 
+use core::ops::ControlFlow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
@@ -141,6 +142,7 @@ fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
                 Ok(true)
             }
         };
+        ControlFlow::Continue(())
     };
     let failed = extract(jobs, args.raw, &limits(), args.common.mmap.into(), &mut take);
     match failed.into_iter().next() {
@@ -168,8 +170,9 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArg
     let mut index: Vec<Value> = Vec::new();
     let mut failed = false;
     let mut take = |number: usize, wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
-        let Some((job, own)) = jobs.get(number).zip(folders.get(number)) else { return };
-        let Some((module, image)) = look_up(job.member, wanted) else { return };
+        let next = ControlFlow::Continue(());
+        let Some((job, own)) = jobs.get(number).zip(folders.get(number)) else { return next };
+        let Some((module, image)) = look_up(job.member, wanted) else { return next };
         let file = format!("{own}/{}", file_name(wanted, image, args.raw));
         let mut at = module.at(job.member);
         at.offset = Some(image.offset);
@@ -194,6 +197,7 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], folder: &Path, args: &ExtractArg
                 }
             }
         }
+        next
     };
     for (number, error) in extract(jobs, args.raw, &limits(), args.common.mmap.into(), &mut take) {
         failed = true;
