@@ -479,7 +479,7 @@ pub(crate) struct ExtractArgs {
     /// Payloads as they are stored, not unpacked
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Write over files that exist
+    /// Write over files that exist; the index of an earlier run goes
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
