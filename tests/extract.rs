@@ -732,6 +732,37 @@ fn run_that_is_killed_leaves_whole_files_and_no_index() {
     }
 }
 
+#[test]
+fn bytes_written_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = fatbin(&["80", "86", "90"].map(|arch| Entry::lto(arch, vec![7; 4096])));
+    let path = write(folder.path(), "x.so", &Elf::shared().section(".nv_fatbin", &code).bytes());
+    let names = ["80", "86", "90"].map(|arch| format!("lto_{arch}.ltoir"));
+    // two images and their lines in the index
+    for (bytes, number) in [("10000", 2), ("10kB", 2), ("4096", 0), ("0", 0), ("1MB", 3)] {
+        let own = tempfile::tempdir().unwrap();
+        let (run, files, _) = extracted(own.path(), &["--max-bytes", bytes, text(&path)]);
+        assert_eq!(run.code, Some(i32::from(number < 3)), "{bytes}: {}", run.err);
+        assert_eq!(files.len(), number, "{bytes}");
+        assert!(files.keys().zip(&names).all(|(file, name)| file.ends_with(name)), "{files:?}");
+        if let Some(next) = names.get(number) {
+            let said: Vec<&str> = run.err.lines().collect();
+            let [error, hint] = said.as_slice() else { panic!("{bytes}: {}", run.err) };
+            let file = format!("error: `x.so/0000.{number}.{next}` and what follows is not written");
+            assert!(error.starts_with(&file) && hint.contains("--max-bytes"), "{}", run.err);
+        }
+    }
+    let one = ["extract", "--stdout", "--arch", "lto_86", text(&path), "--max-bytes"];
+    assert_eq!(run([&one[..], &["4096"]].concat()).ending(0).bytes, vec![7; 4096]);
+    let more = run([&one[..], &["4095"]].concat()).ending(1);
+    assert!(more.bytes.is_empty() && more.err.contains("--max-bytes"), "{}", more.err);
+    for wrong in ["", "x", "-1", "1XB"] {
+        let out = folder.path().join("out");
+        let run = run(["extract", "-o", text(&out), &format!("--max-bytes={wrong}"), text(&path)]).ending(2);
+        assert!(run.err.contains("--max-bytes") && !out.exists(), "{}", run.err);
+    }
+}
+
 /// A concatenated entry whose members have these ranges of `payload`, offset and length.
 fn concat_of(ranges: &[(u32, u64)], payload: Vec<u8>, unpacked: u64) -> Entry {
     let member = |&(offset, length): &(u32, u64)| {

@@ -482,6 +482,10 @@ pub(crate) struct ExtractArgs {
     /// Write over files that exist; the index of an earlier run goes
     #[arg(long)]
     pub(crate) force: bool,
+    /// Stop before more is written: 500MB, 1.5GB, 300MiB, or bytes; without it 64 times the size of the files given,
+    /// and 1 GiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_bytes: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

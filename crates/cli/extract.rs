@@ -22,10 +22,14 @@ use self::names::Names;
 use crate::args::ExtractArgs;
 use crate::failure::Failure;
 use crate::terminal::count;
-use crate::{list, output};
+use crate::{list, output, size, terminal};
+
+/// Bytes written for each byte of the files given. Of PyTorch they are 10.
+const UNPACKED: u64 = 64;
 
 pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     let filter = Filter::new(args)?;
+    let most = args.max_bytes.as_deref().map(most).transpose()?;
     let depth = if filter.kernel.is_some() { list::Depth::Kernels } else { list::Depth::Headers };
     let report = list::scan(&args.paths, &args.common, depth)?;
     let mut jobs = Vec::new();
@@ -42,22 +46,42 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
         output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error));
         return Err(Failure::new("no image matches"));
     }
+    let most = most.unwrap_or_else(|| usual(&report));
     let failed = match &args.output {
-        Some(folder) => to_folder(&report, &jobs, folder, args)?,
+        Some(folder) => to_folder(&report, &jobs, folder, most, args)?,
         None if total > 1 => {
             return Err(Failure::with_hint(
                 format!("{total} images match, and --stdout takes one"),
                 "narrow it with --arch, --kind, --member and --module, or write to a directory with -o DIR",
             ));
         }
-        None => to_stdout(&jobs, args)?,
+        None => to_stdout(&jobs, most, args)?,
     };
     output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error));
     let code = list::exit_code(&report);
     Ok(if failed && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code })
 }
 
-fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
+/// What is written at most, as it was typed.
+fn most(text: &str) -> Result<u64, Failure> {
+    size::parse(text).ok_or_else(|| {
+        Failure::with_hint(format!("--max-bytes: `{text}` is no size"), "write it like 500MB, 1.5GB or 300MiB")
+    })
+}
+
+/// What is written at most where nothing was typed: a multiple of the files given, and 1 GiB.
+fn usual(report: &Report) -> u64 {
+    // what lies in an archive is part of its size
+    let files = report.artefacts.iter().filter(|artefact| artefact.at.inner().is_empty());
+    let given = files.map(|artefact| artefact.size).fold(0, u64::saturating_add);
+    given.saturating_mul(UNPACKED).saturating_add(1 << 30)
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.len()).unwrap_or(u64::MAX)
+}
+
+fn to_stdout(jobs: &[Job<'_>], most: u64, args: &ExtractArgs) -> Result<bool, Failure> {
     let mut written: Result<bool, Failure> = Ok(false);
     let mut take = |index: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| {
         let complain = |error: &str| {
@@ -66,6 +90,7 @@ fn to_stdout(jobs: &[Job<'_>], args: &ExtractArgs) -> Result<bool, Failure> {
             Ok(true)
         };
         written = match bytes {
+            Ok(bytes) if length(bytes) > most => complain(&format!("more than --max-bytes, {}", terminal::bytes(most))),
             Ok(bytes) => io::stdout().write_all(bytes).map(|()| false).map_err(Failure::from),
             Err(error) => complain(&error.to_string()),
         };
@@ -84,7 +109,7 @@ fn limits() -> Limits {
 }
 
 /// Writes every image and an index; returns whether one could not be written.
-fn to_folder(report: &Report, jobs: &[Job<'_>], path: &Path, args: &ExtractArgs) -> Result<bool, Failure> {
+fn to_folder(report: &Report, jobs: &[Job<'_>], path: &Path, most: u64, args: &ExtractArgs) -> Result<bool, Failure> {
     let folder = Folder::make(path, args.force)
         .map_err(|error| Failure::new(format!("`{}` cannot be made: {error}", path.display())))?;
     // without an index nothing is written: an old one would stand beside what it does not list
@@ -98,7 +123,18 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], path: &Path, args: &ExtractArgs)
     };
     let mut names = Names::default();
     let folders = jobs.iter().map(|job| names.unique(&job.member.path)).collect();
-    let mut writer = Writer { report, jobs, folder: &folder, folders, open: None, index, raw: args.raw, failed: false };
+    let mut writer = Writer {
+        report,
+        jobs,
+        folder: &folder,
+        folders,
+        open: None,
+        index,
+        most,
+        left: most,
+        raw: args.raw,
+        failed: false,
+    };
     let mut take =
         |number: usize, wanted: Wanted, bytes: Result<&[u8], ExtractError>| writer.take(number, wanted, bytes);
     for (number, error) in extract(jobs, args.raw, &limits(), args.common.mmap.into(), &mut take) {
@@ -128,6 +164,10 @@ struct Writer<'a> {
     /// The folder of the last job.
     open: Option<(usize, Folder)>,
     index: Index<'a>,
+    /// Bytes that are written at most, images and their lines in the index.
+    most: u64,
+    /// What is left of them.
+    left: u64,
     raw: bool,
     failed: bool,
 }
@@ -162,11 +202,19 @@ impl Writer<'_> {
         let line = json!({ "file": file, "place": at.to_string(), "at": LocatorView::from(&at), "kind": kind,
             "arch": arch, "bytes": bytes.len(), "raw": self.raw })
         .to_string();
+        let cost = length(bytes).saturating_add(length(line.as_bytes()));
+        let Some(left) = self.left.checked_sub(cost) else {
+            self.failed = true;
+            let most = terminal::bytes(self.most);
+            let text = format!("`{file}` and what follows is not written: with it more than {most} would be");
+            output::complain(&text, Some("--max-bytes SIZE sets how much is written"));
+            return ControlFlow::Break(());
+        };
         let written = self
             .folder_of(number, &own)
             .and_then(|folder| folder.write(&name, bytes).map_err(|error| format!("`{file}`: {error}")));
         match written {
-            Ok(()) => {}
+            Ok(()) => self.left = left,
             Err(error) => {
                 self.failed = true;
                 output::complain(&format!("`{at}`: {error}"), None);
@@ -213,4 +261,26 @@ fn file_name(wanted: Wanted, image: &Image, raw: bool) -> String {
     };
     let arch = image.arch_name().filter(|_| !shared).map(|arch| format!(".{arch}")).unwrap_or_default();
     format!("{:04}.{}{arch}.{ending}{codec}", wanted.module, wanted.image)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_at_most_follows_from_the_files_given() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("in")).unwrap();
+        let library = testkit::Elf::shared().section(".nv_fatbin", &testkit::fatbin::fatbin(&[])).bytes();
+        let inner = testkit::Zip::new().stored("a.so", &library).bytes();
+        let wheel = testkit::Zip::new().stored("inner.zip", &inner).bytes();
+        let mut given = 0;
+        for (name, bytes) in [("in/a.so", &library), ("in/x.whl", &wheel), ("b.so", &library)] {
+            std::fs::write(folder.path().join(name), bytes).unwrap();
+            given += length(bytes);
+        }
+        let paths = ["in", "b.so"].map(|name| folder.path().join(name));
+        let report = fatscan::scan_paths(&paths, &fatscan::Options::default());
+        assert_eq!(usual(&report), given * 64 + (1 << 30));
+    }
 }
