@@ -15,6 +15,7 @@
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use ::fatbin::{Entry as Read, EntryHeader, decode};
@@ -44,6 +45,7 @@ fn images(report: &Report, raw: bool) -> Vec<(Wanted, Outcome)> {
     let mut out = Vec::new();
     let mut take = |_: usize, wanted: Wanted, bytes: Result<&[u8], ExtractError>| {
         out.push((wanted, bytes.map(<[u8]>::to_vec).map_err(|error| error.to_string())));
+        ControlFlow::Continue(())
     };
     let jobs = [Job { member, wanted: wanted.clone() }];
     assert!(extract(&jobs, raw, &Limits::default(), Mapping::Auto, &mut take).is_empty());
@@ -197,8 +199,10 @@ fn a_file_that_changed_after_the_scan_is_an_error() {
     let jobs = [Job { member, wanted: vec![Wanted { module: 0, image: 0 }, Wanted { module: 7, image: 0 }] }];
     std::fs::write(&path, b"short").unwrap();
     let mut results = Vec::new();
-    let mut take =
-        |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| results.push(bytes.map(<[u8]>::len).is_ok());
+    let mut take = |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| {
+        results.push(bytes.is_ok());
+        ControlFlow::Continue(())
+    };
     assert!(extract(&jobs, false, &Limits::default(), Mapping::Auto, &mut take).is_empty());
     // what is not in the model is not asked for
     assert_eq!(results, [false]);
@@ -216,10 +220,33 @@ fn limit_of_a_payload_holds_for_what_is_stored_too() {
     let mut limits = Limits::default();
     limits.payload_bytes = cubin.len() as u64 / 2;
     let mut failed = false;
-    let mut take = |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| failed = bytes.is_err();
+    let mut take = |_: usize, _: Wanted, bytes: Result<&[u8], ExtractError>| {
+        failed = bytes.is_err();
+        ControlFlow::Continue(())
+    };
     let jobs = [Job { member: &report.artefacts[0].members[0], wanted: vec![Wanted { module: 0, image: 0 }] }];
     assert!(extract(&jobs, true, &limits, Mapping::Auto, &mut take).is_empty());
     assert!(failed);
+}
+
+#[test]
+fn whoever_takes_can_have_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = fatbin(&["80", "90"].map(|arch| Entry::sass(arch, cubin(arch, "k"))));
+    let paths = ["a.fatbin", "b.fatbin"].map(|name| write(folder.path(), name, &code));
+    let report = scan_paths(&paths, &Options::default());
+    let wanted: Vec<Wanted> = (0..2).map(|image| Wanted { module: 0, image }).collect();
+    let members = report.artefacts.iter().map(|artefact| &artefact.members[0]);
+    let jobs: Vec<Job<'_>> = members.map(|member| Job { member, wanted: wanted.clone() }).collect();
+    for (enough, expected) in [(1, 1), (2, 2), (3, 3), (9, 4)] {
+        let mut taken = 0;
+        let mut take = |_: usize, _: Wanted, _: Result<&[u8], ExtractError>| {
+            taken += 1;
+            if taken == enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        assert!(extract(&jobs, false, &Limits::default(), Mapping::Auto, &mut take).is_empty());
+        assert_eq!(taken, expected);
+    }
 }
 
 // --- the program
@@ -505,16 +532,369 @@ fn nothing_is_written_over_without_force() {
     assert_eq!(&std::fs::read(&own).unwrap(), good);
 }
 
+#[test]
+fn file_in_the_way_is_told_and_the_others_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "x.fatbin", &two());
+    let out = folder.path().join("out");
+    let mine = write(&out, "x.fatbin/0000.0.sm_80.cubin", b"mine");
+    let first = run(["extract", "-o", text(&out), text(&path)]).ending(1);
+    let said: Vec<&str> = first.err.lines().collect();
+    let [line] = said.as_slice() else { panic!("{}", first.err) };
+    assert!(line.ends_with("`x.fatbin/0000.0.sm_80.cubin`: the file exists; --force writes over it"), "{line}");
+    assert_eq!(std::fs::read(&mine).unwrap(), b"mine");
+    assert_eq!(indexed(&out), ["x.fatbin/0000.1.sm_90.cubin"]);
+    // an index of other files is no longer one
+    std::fs::remove_file(&mine).unwrap();
+    std::fs::remove_file(out.join("x.fatbin/0000.1.sm_90.cubin")).unwrap();
+    let old = std::fs::read(out.join("index.json")).unwrap();
+    let again = run(["extract", "-o", text(&out), text(&path)]).ending(1);
+    assert_eq!(again.err, "error: `index.json`: the file exists; --force writes over it\n");
+    assert_eq!(tree(&out), BTreeMap::from([("index.json".to_owned(), old)]));
+    run(["extract", "--force", "-o", text(&out), text(&path)]).ending(0);
+    assert_eq!(indexed(&out), ["x.fatbin/0000.0.sm_80.cubin", "x.fatbin/0000.1.sm_90.cubin"]);
+}
+
+/// A fatbin of two cubins.
+fn two() -> Vec<u8> {
+    fatbin(&["80", "90"].map(|arch| Entry::sass(arch, cubin(arch, "k"))))
+}
+
+/// The files that an index lists.
+fn indexed(out: &Path) -> Vec<String> {
+    let index: Value = serde_json::from_slice(&std::fs::read(out.join("index.json")).unwrap()).unwrap();
+    index["images"].as_array().unwrap().iter().map(|image| image["file"].as_str().unwrap().to_owned()).collect()
+}
+
 #[cfg(unix)]
 #[test]
 fn link_in_the_directory_is_not_written_through() {
+    use std::os::unix::fs::symlink;
+    for force in [&["--force"][..], &[]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = write(folder.path(), "x.fatbin", &two());
+        let outside = write(folder.path(), "outside/file", b"mine");
+        let elsewhere = outside.parent().unwrap();
+        let extract = |out: &Path| run([&["extract", "-o", text(out), text(&path)], force].concat());
+        let untouched = |name: &str| {
+            let files = BTreeMap::from([("file".to_owned(), b"mine".to_vec())]);
+            assert_eq!(tree(elsewhere), files, "{name}");
+        };
+        // of a file, whether anything is behind it or not
+        for behind in ["file", "nothing"] {
+            let out = folder.path().join(behind);
+            std::fs::create_dir_all(out.join("x.fatbin")).unwrap();
+            symlink(elsewhere.join(behind), out.join("x.fatbin/0000.0.sm_80.cubin")).unwrap();
+            let run = extract(&out).ending(1);
+            let said = "`x.fatbin/0000.0.sm_80.cubin`: a link is there, and nothing is written through it\n";
+            assert!(run.err.ends_with(said) && run.err.lines().count() == 1, "{}", run.err);
+            assert_eq!(indexed(&out), ["x.fatbin/0000.1.sm_90.cubin"]);
+            assert!(out.join("x.fatbin/0000.0.sm_80.cubin").is_symlink());
+            untouched(behind);
+        }
+        // of a folder
+        let out = folder.path().join("folder");
+        std::fs::create_dir_all(&out).unwrap();
+        symlink(elsewhere, out.join("x.fatbin")).unwrap();
+        let run = extract(&out).ending(1);
+        let said = "`x.fatbin`: a link is there, and nothing is written through it\n";
+        assert_eq!(run.err.matches(said).count(), 2, "{}", run.err);
+        assert!(indexed(&out).is_empty());
+        untouched("folder");
+        // of the index: nothing is written
+        let out = folder.path().join("index");
+        std::fs::create_dir_all(&out).unwrap();
+        symlink(&outside, out.join("index.json")).unwrap();
+        let run = extract(&out).ending(1);
+        assert_eq!(run.err, "error: `index.json`: a link is there, and nothing is written through it\n");
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
+        untouched("index");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn directory_that_is_given_may_be_a_link() {
     let folder = tempfile::tempdir().unwrap();
-    let path = write(folder.path(), "x.so", &library("90", "k"));
+    let path = write(folder.path(), "x.fatbin", &two());
+    std::fs::create_dir(folder.path().join("real")).unwrap();
+    std::os::unix::fs::symlink("real", folder.path().join("out")).unwrap();
+    let (run, files, _) = extracted(folder.path(), &[text(&path)]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert_eq!(contents(&files), sorted(vec![cubin("80", "k"), cubin("90", "k")]));
+    assert_eq!(tree(&folder.path().join("real")).len(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn name_that_is_linked_elsewhere_gets_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), "x.fatbin", &two());
+    let mine = write(folder.path(), "mine", b"mine");
     let out = folder.path().join("out");
-    std::fs::create_dir_all(out.join("x.so")).unwrap();
-    std::os::unix::fs::symlink(folder.path().join("elsewhere"), out.join("x.so/0000.0.sm_90.cubin")).unwrap();
-    run(["extract", "-o", text(&out), text(&path)]).ending(1);
-    assert!(!folder.path().join("elsewhere").exists());
+    std::fs::create_dir_all(out.join("x.fatbin")).unwrap();
+    std::fs::hard_link(&mine, out.join("x.fatbin/0000.0.sm_80.cubin")).unwrap();
+    run(["extract", "--force", "-o", text(&out), text(&path)]).ending(0);
+    assert_eq!(std::fs::read(&mine).unwrap(), b"mine");
+    assert_eq!(std::fs::read(out.join("x.fatbin/0000.0.sm_80.cubin")).unwrap(), cubin("80", "k"));
+}
+
+/// Names of files that were being written.
+fn is_unfinished(name: &str) -> bool {
+    let own = name.rsplit('/').next().unwrap();
+    own.starts_with(".fatscan-") && own.ends_with(".tmp")
+}
+
+/// `extract` where files may have 2 MiB at most; the system kills who writes more, or refuses where that is ignored.
+#[cfg(unix)]
+fn with_small_files(ignored: bool, out: &Path, path: &Path) -> Run {
+    let trap = if ignored { "trap '' XFSZ; " } else { "" };
+    let script = format!("{trap}ulimit -c 0; ulimit -f 4096 || exit 99; exec \"$0\" \"$@\"");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &script]).arg(program().get_program());
+    command.args(["extract", "--threads", "1", "-o", text(out), text(path)]);
+    run::finish(command)
+}
+
+#[cfg(unix)]
+#[test]
+fn file_that_does_not_fit_leaves_nothing_under_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let large: Vec<u8> = (0..16 << 20).map(|at: u32| (at >> 7) as u8).collect();
+    let code = [
+        Entry::lto("80", b"small-80".to_vec()),
+        Entry::lto("86", large.clone()),
+        Entry::lto("90", b"small-90".to_vec()),
+    ];
+    let path = write(folder.path(), "x.so", &Elf::shared().section(".nv_fatbin", &fatbin(&code)).bytes());
+    let small = ["x.so/0000.0.lto_80.ltoir", "x.so/0000.2.lto_90.ltoir"];
+    // the system says so: the others are written and listed
+    let out = folder.path().join("refused");
+    let refused = with_small_files(true, &out, &path);
+    if refused.code == Some(99) {
+        eprintln!("skipped: the shell limits no sizes of files");
+        return;
+    }
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    let said: Vec<&str> = refused.err.lines().collect();
+    assert!(matches!(said.as_slice(), [one] if one.contains("`x.so/0000.1.lto_86.ltoir`: ")), "{}", refused.err);
+    assert_eq!(indexed(&out), small);
+    assert_eq!(tree(&out).into_keys().collect::<Vec<_>>(), ["index.json", small[0], small[1]]);
+    // the system kills: what is there is whole, and there is no index
+    let out = folder.path().join("killed");
+    let killed = with_small_files(false, &out, &path);
+    assert_eq!(killed.code, None, "{}", killed.err);
+    let (unfinished, whole): (Vec<_>, Vec<_>) = tree(&out).into_iter().partition(|(name, _)| is_unfinished(name));
+    assert_eq!(whole, [(small[0].to_owned(), b"small-80".to_vec())]);
+    assert_eq!(unfinished.len(), 2, "the image and the index");
+    // a run that may write over files is not kept from it by what was left
+    run(["extract", "--force", "-o", text(&out), text(&path)]).ending(0);
+    let files = tree(&out);
+    assert_eq!(files["x.so/0000.1.lto_86.ltoir"], large);
+    assert_eq!(indexed(&out), [small[0], "x.so/0000.1.lto_86.ltoir", small[1]]);
+    // the next index is of all that is there, and what was left stands aside
+    let left = files.keys().filter(|name| is_unfinished(name)).count();
+    assert_eq!((left, files.len()), (2, 6));
+}
+
+#[test]
+fn run_that_is_killed_leaves_whole_files_and_no_index() {
+    const SIZE: usize = 16 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let mut large = Entry::lto("90", Vec::new()).flag(Codec::Zstd.flag());
+    large.payload = compress::zstd_zeros(SIZE as u64);
+    large.uncompressed_size = Some(SIZE as u64);
+    let path = write(folder.path(), "x.so", &Elf::shared().section(".nv_fatbin", &fatbin(&vec![large; 24])).bytes());
+    let out = folder.path().join("out");
+    // the index of an earlier run goes first
+    write(&out, "index.json", b"{}");
+    let mut command = program();
+    command.args(["extract", "--force", "-o", text(&out), text(&path)]);
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let begun = |item: std::io::Result<std::fs::DirEntry>| !is_unfinished(item.unwrap().file_name().to_str().unwrap());
+    let folder_of = out.join("x.so");
+    // until there is one file and another one begins
+    let mut ended = false;
+    while !ended && !std::fs::read_dir(&folder_of).is_ok_and(|mut items| items.any(begun)) {
+        ended = child.try_wait().unwrap().is_some();
+    }
+    child.kill().unwrap();
+    if child.wait().unwrap().success() {
+        eprintln!("skipped: the run ended before it was killed");
+        return;
+    }
+    assert!(!out.join("index.json").exists());
+    let files = tree(&out);
+    let whole: Vec<_> = files.iter().filter(|(name, _)| !is_unfinished(name)).collect();
+    assert!(!whole.is_empty() && whole.len() < 24, "{} files", whole.len());
+    for (name, bytes) in whole {
+        assert_eq!(bytes.len(), SIZE, "{name}");
+    }
+}
+
+#[test]
+fn bytes_written_are_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = fatbin(&["80", "86", "90"].map(|arch| Entry::lto(arch, vec![7; 4096])));
+    let path = write(folder.path(), "x.so", &Elf::shared().section(".nv_fatbin", &code).bytes());
+    let names = ["80", "86", "90"].map(|arch| format!("lto_{arch}.ltoir"));
+    // two images and their lines in the index
+    for (bytes, number) in [("10000", 2), ("10kB", 2), ("4096", 0), ("0", 0), ("1MB", 3)] {
+        let own = tempfile::tempdir().unwrap();
+        let (run, files, _) = extracted(own.path(), &["--max-bytes", bytes, text(&path)]);
+        assert_eq!(run.code, Some(i32::from(number < 3)), "{bytes}: {}", run.err);
+        assert_eq!(files.len(), number, "{bytes}");
+        assert!(files.keys().zip(&names).all(|(file, name)| file.ends_with(name)), "{files:?}");
+        if let Some(next) = names.get(number) {
+            let said: Vec<&str> = run.err.lines().collect();
+            let [error, hint] = said.as_slice() else { panic!("{bytes}: {}", run.err) };
+            let file = format!("error: `x.so/0000.{number}.{next}` and what follows is not written");
+            assert!(error.starts_with(&file) && hint.contains("--max-bytes"), "{}", run.err);
+        }
+    }
+    let one = ["extract", "--stdout", "--arch", "lto_86", text(&path), "--max-bytes"];
+    assert_eq!(run([&one[..], &["4096"]].concat()).ending(0).bytes, vec![7; 4096]);
+    let more = run([&one[..], &["4095"]].concat()).ending(1);
+    assert!(more.bytes.is_empty() && more.err.contains("--max-bytes"), "{}", more.err);
+    for wrong in ["", "x", "-1", "1XB"] {
+        let out = folder.path().join("out");
+        let run = run(["extract", "-o", text(&out), &format!("--max-bytes={wrong}"), text(&path)]).ending(2);
+        assert!(run.err.contains("--max-bytes") && !out.exists(), "{}", run.err);
+    }
+}
+
+/// A concatenated entry whose members have these ranges of `payload`, offset and length.
+fn concat_of(ranges: &[(u32, u64)], payload: Vec<u8>, unpacked: u64) -> Entry {
+    let member = |&(offset, length): &(u32, u64)| {
+        let member = Entry::lto("90", Vec::new());
+        Entry { stated_header_size: Some(offset), stated_padded_size: Some(length), ..member }
+    };
+    let members: Vec<Entry> = ranges.iter().map(member).collect();
+    Entry { payload, uncompressed_size: Some(unpacked), ..concat(&members, Codec::Zstd) }
+}
+
+#[test]
+fn members_that_lie_over_each_other_do_not_multiply() {
+    const SIZE: u64 = 64 << 20;
+    let folder = tempfile::tempdir().unwrap();
+    let bomb = concat_of(&[(0, SIZE); 40], compress::zstd_zeros(SIZE), SIZE);
+    let library = Elf::shared().section(".nv_fatbin", &fatbin(&[bomb])).bytes();
+    let wheel = Zip::new().deflated("a.so", &library).bytes();
+    assert!(wheel.len() < 1000, "{}", wheel.len());
+    let path = write(folder.path(), "x-1-py3-none-any.whl", &wheel);
+    let (run, files, _) = extracted(folder.path(), &[text(&path)]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    let sizes: Vec<(&str, usize)> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.len())).collect();
+    assert_eq!(sizes, [("a.so/0000.0.lto_90.ltoir", 64 << 20)]);
+    for image in 1..40 {
+        let said = format!("#{image}`: member of a concatenated entry lies over another one\n");
+        assert_eq!(run.err.matches(&said).count(), 1, "{image}: {}", run.err);
+    }
+    assert_eq!(run.err.lines().count(), 39);
+    // as it is stored it is one payload
+    let own = tempfile::tempdir().unwrap();
+    let (run, files, _) = extracted(own.path(), &["--raw", text(&path)]);
+    assert_eq!((run.code, contents(&files)), (Some(0), vec![compress::zstd_zeros(SIZE)]), "{}", run.err);
+}
+
+#[test]
+fn members_that_stand_apart_are_extracted_beside_those_that_do_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let payload: Vec<u8> = (0..64).collect();
+    // in no order; the second lies over the first and the third, the fifth begins with the fourth; two are empty
+    let ranges = [(0, 16), (8, 16), (16, 16), (40, 8), (40, 24), (32, 8), (40, 0), (64, 0)];
+    let path = write(
+        folder.path(),
+        "x.so",
+        &Elf::shared()
+            .section(".nv_fatbin", &fatbin(&[concat_of(&ranges, compress::zstd_stored(&payload), 64)]))
+            .bytes(),
+    );
+    let (run, files, _) = extracted(folder.path(), &[text(&path)]);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    for (image, (start, length)) in ranges.iter().enumerate() {
+        let (start, length) = (*start as usize, *length as usize);
+        let file = files.get(&format!("x.so/0000.{image}.lto_90.ltoir"));
+        let said = run.err.contains(&format!("#{image}`: member of a concatenated entry lies over another one"));
+        let expected = (![1, 4].contains(&image)).then(|| payload[start..start + length].to_vec());
+        assert_eq!((file, said), (expected.as_ref(), expected.is_none()), "{image}: {}", run.err);
+    }
+}
+
+/// The bytes of the last name of an image's place.
+fn last_name(image: &Value) -> Vec<u8> {
+    let step = image["at"]["steps"].as_array().unwrap().last().unwrap().clone();
+    match step["bytes"].as_str() {
+        Some(hex) => {
+            let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+            hex.as_bytes().chunks(2).map(byte).collect()
+        }
+        None => step["name"].as_str().unwrap().as_bytes().to_vec(),
+    }
+}
+
+#[test]
+fn members_whose_names_are_no_text_are_extracted() {
+    let folder = tempfile::tempdir().unwrap();
+    // no UTF-8, one like the other where it is replaced
+    let names: [(&str, &[u8]); 3] =
+        [("one-AA.so", b"\xff\xfe"), ("one-BB.so", b"\xfe\xff"), ("one-CC.so", b"\xc3\xa4")];
+    let mut zip = Zip::new();
+    for (index, (name, _)) in names.iter().enumerate() {
+        zip = zip.stored(name, &library("90", &format!("k{index}")));
+    }
+    let mut bytes = zip.bytes();
+    let mut wanted = Vec::new();
+    for (name, raw) in names {
+        let own: Vec<u8> = [b"one-", raw, b".so"].concat();
+        for at in 0..bytes.len() - name.len() {
+            if &bytes[at..at + name.len()] == name.as_bytes() {
+                bytes[at..at + name.len()].copy_from_slice(&own);
+            }
+        }
+        wanted.push(own);
+    }
+    let path = write(folder.path(), "x-1-py3-none-any.whl", &bytes);
+    let (run, files, images) = extracted(folder.path(), &[text(&path)]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!(images.len(), names.len());
+    for (index, own) in wanted.iter().enumerate() {
+        let image = images.iter().find(|image| last_name(image) == *own).unwrap();
+        assert_eq!(files[image["file"].as_str().unwrap()], cubin("90", &format!("k{index}")), "{image}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn files_whose_names_are_no_text_are_extracted() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tempfile::tempdir().unwrap();
+    let outer = folder.path().join(OsStr::from_bytes(b"in-\xff"));
+    if std::fs::create_dir(&outer).is_err() {
+        eprintln!("skipped: the file system takes no such names");
+        return;
+    }
+    let names: [&[u8]; 2] = [b"lib-\xff.so", b"lib-\xfe.so"];
+    for (index, name) in names.iter().enumerate() {
+        std::fs::write(outer.join(OsStr::from_bytes(name)), library("90", &format!("k{index}"))).unwrap();
+    }
+    // the directory, and then a file by itself, into a directory of such a name
+    let out = folder.path().join(OsStr::from_bytes(b"out-\xff"));
+    for (given, number) in [(outer.clone(), 2), (outer.join(OsStr::from_bytes(names[0])), 1)] {
+        let arguments = [OsStr::new("extract"), OsStr::new("--force"), OsStr::new("-o"), out.as_os_str()];
+        let run = run([&arguments[..], &[given.as_os_str()]].concat()).ending(0);
+        assert_eq!(run.err, "");
+        let index: Value = serde_json::from_slice(&std::fs::read(out.join("index.json")).unwrap()).unwrap();
+        let images = index["images"].as_array().unwrap();
+        assert_eq!(images.len(), number);
+        for image in images {
+            let name = last_name(image);
+            let index = names.iter().position(|own| name.ends_with(own)).unwrap();
+            let written = std::fs::read(out.join(image["file"].as_str().unwrap())).unwrap();
+            assert_eq!(written, cubin("90", &format!("k{index}")), "{image}");
+        }
+    }
 }
 
 #[test]

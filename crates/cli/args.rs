@@ -479,9 +479,13 @@ pub(crate) struct ExtractArgs {
     /// Payloads as they are stored, not unpacked
     #[arg(long)]
     pub(crate) raw: bool,
-    /// Write over files that exist
+    /// Write over files that exist; the index of an earlier run goes
     #[arg(long)]
     pub(crate) force: bool,
+    /// Stop before more is written: 500MB, 1.5GB, 300MiB, or bytes; without it 64 times the size of the files given,
+    /// and 1 GiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_bytes: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -1,5 +1,6 @@
 //! The bytes of images, read again from where the scan found them.
 
+use core::ops::{ControlFlow, Range};
 use std::io;
 
 use cubin::Head;
@@ -7,7 +8,7 @@ use fatbin::{Entry, EntryHeader};
 use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, Source as _, Zip, open_file};
 
 use crate::locator::Place;
-use crate::model::{CodeKind, Image, Member, Module, Source, Why};
+use crate::model::{CodeKind, Image, Member, Source, Why};
 use crate::open::{self, OpenError};
 
 /// Why an image cannot be extracted.
@@ -19,8 +20,22 @@ pub enum ExtractError {
     Changed,
     /// The payload does not unpack, or exceeds a limit.
     Payload(fatbin::ErrorKind),
+    /// It is a member of a concatenated entry and lies over another one: bytes of the payload are handed out once.
+    Overlap,
     /// What holds it is not read any more.
     Unread(Why),
+}
+
+impl ExtractError {
+    /// The same for another image of the same payload.
+    fn again(&self) -> Self {
+        match self {
+            Self::Payload(kind) => Self::Payload(*kind),
+            Self::Overlap => Self::Overlap,
+            Self::Unread(why) => Self::Unread(why.clone()),
+            Self::Io(_) | Self::Changed => Self::Changed,
+        }
+    }
 }
 
 impl core::fmt::Display for ExtractError {
@@ -29,6 +44,7 @@ impl core::fmt::Display for ExtractError {
             Self::Io(error) => write!(f, "{error}"),
             Self::Changed => f.write_str("the file is not what it was when it was scanned"),
             Self::Payload(kind) => write!(f, "{kind}"),
+            Self::Overlap => f.write_str("member of a concatenated entry lies over another one"),
             Self::Unread(why) => write!(f, "{why}"),
         }
     }
@@ -54,12 +70,12 @@ pub struct Job<'a> {
     pub wanted: Vec<Wanted>,
 }
 
-/// What takes the bytes of an image of a job, by its index, or what went wrong with it.
-pub type Take<'a> = dyn FnMut(usize, Wanted, Result<&[u8], ExtractError>) + 'a;
+/// What takes the bytes of an image of a job, by its index, or what went wrong with it. With `Break` it wants no more.
+pub type Take<'a> = dyn FnMut(usize, Wanted, Result<&[u8], ExtractError>) -> ControlFlow<()> + 'a;
 
 /// Reads the bytes of images, member by member, and hands each to `take`. With `raw` payloads stay as they are stored: the
 /// images of a concatenated entry share theirs. Without, they are unpacked, cubins end at their last table and PTX before
-/// its NUL. A file is opened once for all jobs in it that follow each other.
+/// its NUL. A file is opened once for all jobs in it that follow each other, a payload is unpacked once for all its images.
 ///
 /// Returns what went wrong with a job as a whole, by its index; what goes wrong with one image is handed to `take`.
 pub fn extract(
@@ -78,7 +94,11 @@ pub fn extract(
         let (own, behind) = rest.split_at_checked(same).unwrap_or((rest, &[]));
         rest = behind;
         match open_file(&path, mapping, 0, |_| true) {
-            Ok(Some(source)) => from_file(&source, start, own, raw, limits, take, &mut failed),
+            Ok(Some(source)) => {
+                if from_file(&source, start, own, raw, limits, take, &mut failed).is_break() {
+                    break;
+                }
+            }
             Ok(None) => {}
             Err(error) => failed.push((start, ExtractError::Io(error))),
         }
@@ -94,7 +114,7 @@ fn from_file(
     limits: &Limits,
     take: &mut Take<'_>,
     failed: &mut Vec<(usize, ExtractError)>,
-) {
+) -> ControlFlow<()> {
     let is_zip =
         |job: &Job<'_>| job.member.at.inner().first().is_some_and(|step| matches!(step.place, Place::Member(_)));
     let zip = jobs.iter().any(is_zip).then(|| Zip::list(source, limits));
@@ -102,15 +122,20 @@ fn from_file(
         let steps = job.member.at.inner();
         let opened = open::with_stream(source, zip.as_ref(), steps, limits, limits.held_bytes, &mut |stream, _| {
             let reading = Reading { job, raw, limits };
-            reading.run(stream, &mut |wanted, bytes| take(index, wanted, bytes));
+            reading.run(stream, &mut |wanted, bytes| take(index, wanted, bytes))
         });
         match opened {
-            Ok(()) if source.changed() => failed.push((index, ExtractError::Changed)),
-            Ok(()) => {}
+            Ok(flow) => {
+                if source.changed() {
+                    failed.push((index, ExtractError::Changed));
+                }
+                flow?;
+            }
             Err(OpenError::Changed) => failed.push((index, ExtractError::Changed)),
             Err(OpenError::Unread(why)) => failed.push((index, ExtractError::Unread(why))),
         }
     }
+    ControlFlow::Continue(())
 }
 
 struct Reading<'a> {
@@ -119,50 +144,68 @@ struct Reading<'a> {
     limits: &'a Limits,
 }
 
+/// A wanted image and where it is in its member.
+struct Found<'a> {
+    offset: u64,
+    wanted: Wanted,
+    source: Source,
+    image: &'a Image,
+}
+
 /// What takes the bytes of one image.
-type TakeOne<'a> = dyn FnMut(Wanted, Result<&[u8], ExtractError>) + 'a;
+type TakeOne<'a> = dyn FnMut(Wanted, Result<&[u8], ExtractError>) -> ControlFlow<()> + 'a;
+
+/// Where the members of a concatenated entry lie in its payload, in the order of its table.
+type Parts = Vec<Result<Range<usize>, ExtractError>>;
 
 impl Reading<'_> {
-    fn run(&self, stream: &mut dyn ByteStream, take: &mut TakeOne<'_>) {
-        let mut order: Vec<(u64, Wanted, &Module, &Image)> = Vec::new();
+    fn run(&self, stream: &mut dyn ByteStream, take: &mut TakeOne<'_>) -> ControlFlow<()> {
+        let mut order: Vec<Found<'_>> = Vec::new();
         for wanted in &self.job.wanted {
             let module = self.job.member.modules.get(wanted.module);
             let image = module.and_then(|module| module.images.get(wanted.image));
             if let Some((module, image)) = module.zip(image) {
-                order.push((module.base().saturating_add(image.offset), *wanted, module, image));
+                let offset = module.base().saturating_add(image.offset);
+                order.push(Found { offset, wanted: *wanted, source: module.source, image });
             }
         }
         // forward only, so that a deflated member is inflated once
-        order.sort_by_key(|(offset, wanted, ..)| (*offset, *wanted));
+        order.sort_by_key(|found| (found.offset, found.wanted));
         let mut buffer = Vec::new();
-        for (offset, wanted, module, image) in order {
-            let result = self.read(stream, offset, module.source, image, &mut buffer);
-            take(wanted, result.map(|()| trim(&buffer, image.kind, self.raw)));
+        // the images of a concatenated entry have one place and one payload
+        for group in order.chunk_by(|one, next| (one.offset, one.source) == (next.offset, next.source)) {
+            let Some(first) = group.first() else { continue };
+            let parts = self.read(stream, first, &mut buffer);
+            for found in group {
+                let bytes = parts.as_ref().map_err(ExtractError::again);
+                let bytes = bytes.and_then(|parts| self.own(parts, found.image, &buffer));
+                take(found.wanted, bytes)?;
+            }
         }
+        ControlFlow::Continue(())
     }
 
+    /// Reads the payload at a place.
     fn read(
         &self,
         stream: &mut dyn ByteStream,
-        offset: u64,
-        source: Source,
-        image: &Image,
+        found: &Found<'_>,
         buffer: &mut Vec<u8>,
-    ) -> Result<(), ExtractError> {
+    ) -> Result<Parts, ExtractError> {
         stream.trim();
-        if offset < stream.position() && !stream.rewind(offset) {
+        if found.offset < stream.position() && !stream.rewind(found.offset) {
             return Err(ExtractError::Changed);
         }
-        let gap = offset.saturating_sub(stream.position());
+        let gap = found.offset.saturating_sub(stream.position());
         if stream.skip(gap) < gap {
             return Err(ExtractError::Changed);
         }
         buffer.clear();
-        if source != Source::Fatbin {
-            let size = self.size(image.stored_bytes)?;
+        if found.source != Source::Fatbin {
+            let size = self.size(found.image.stored_bytes)?;
             stream.fill(size);
             buffer.extend_from_slice(stream.window().get(..size).ok_or(ExtractError::Changed)?);
-            return Ok(());
+            return Ok(Vec::new());
         }
         stream.fill(fatbin::ENTRY_HEADER_SIZE);
         let header = EntryHeader::parse(stream.window()).map_err(|_| ExtractError::Changed)?;
@@ -173,10 +216,9 @@ impl Reading<'_> {
         let cut = ExtractError::Payload(fatbin::ErrorKind::PayloadCut);
         let parts = window.get(..record).zip(window.get(record..total)).ok_or(cut)?;
         let entry = Entry::new(parts.0, parts.1).map_err(|_| ExtractError::Changed)?;
-        let payload = |error: fatbin::Error| ExtractError::Payload(error.kind);
         if self.raw {
             buffer.extend_from_slice(entry.payload().map_err(payload)?);
-            return Ok(());
+            return Ok(Vec::new());
         }
         match fatbin::decode(&entry, self.limits.payload_bytes, buffer) {
             Ok(()) => {}
@@ -186,12 +228,16 @@ impl Reading<'_> {
             }
             Err(error) => return Err(payload(error)),
         }
-        if let Some(number) = image.concat {
-            let index = usize::try_from(number).map_err(|_| ExtractError::Changed)?;
-            let member = entry.members().nth(index).ok_or(ExtractError::Changed)?.map_err(payload)?;
-            *buffer = member.bytes(buffer).map_err(payload)?.to_vec();
-        }
-        Ok(())
+        Ok(parts_of(&entry))
+    }
+
+    /// The bytes of one image in a payload.
+    fn own<'bytes>(&self, parts: &Parts, image: &Image, whole: &'bytes [u8]) -> Result<&'bytes [u8], ExtractError> {
+        let Some(number) = image.concat.filter(|_| !self.raw) else { return Ok(trim(whole, image.kind, self.raw)) };
+        let part = usize::try_from(number).ok().and_then(|index| parts.get(index)).ok_or(ExtractError::Changed)?;
+        let range = part.as_ref().map_err(ExtractError::again)?;
+        let outside = ExtractError::Payload(fatbin::ErrorKind::ConcatMember);
+        Ok(trim(whole.get(range.clone()).ok_or(outside)?, image.kind, self.raw))
     }
 
     /// A size within the limit for one payload.
@@ -199,6 +245,34 @@ impl Reading<'_> {
         let fits = usize::try_from(bytes).ok().filter(|_| bytes <= self.limits.payload_bytes);
         fits.ok_or(ExtractError::Payload(fatbin::ErrorKind::Limit))
     }
+}
+
+fn payload(error: fatbin::Error) -> ExtractError {
+    ExtractError::Payload(error.kind)
+}
+
+/// The members of a concatenated entry. Of those that lie over each other the first in the payload counts, and of those
+/// that begin together the first in the table: together they are never longer than the payload.
+fn parts_of(entry: &Entry<'_>) -> Parts {
+    let mut parts: Parts = entry.members().map(|member| range(member.map_err(payload)?.range())).collect();
+    let mut order: Vec<(usize, &mut Result<Range<usize>, ExtractError>)> =
+        parts.iter_mut().filter_map(|part| Some((part.as_ref().ok()?.start, part))).collect();
+    order.sort_by_key(|(start, _)| *start);
+    let mut end = 0;
+    for (start, part) in order {
+        match part {
+            Ok(range) if range.end == start => {}
+            Ok(range) if start >= end => end = range.end,
+            _ => *part = Err(ExtractError::Overlap),
+        }
+    }
+    parts
+}
+
+fn range((offset, length): (u64, u64)) -> Result<Range<usize>, ExtractError> {
+    let outside = ExtractError::Payload(fatbin::ErrorKind::ConcatMember);
+    let end = offset.checked_add(length).and_then(|end| usize::try_from(end).ok());
+    usize::try_from(offset).ok().zip(end).map(|(start, end)| start..end).ok_or(outside)
 }
 
 /// Without the padding of the container.
