@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -13,14 +14,37 @@ use crate::failure::{CANNOT, Failure};
 /// The schema that a test keeps equal to the types.
 const SCHEMA: &str = include_str!("../../docs/report.schema.json");
 
+/// Whether standard error could not take what was said, for another reason than a closed pipe.
+static UNSAID: AtomicBool = AtomicBool::new(false);
+
+/// A stream whose reader may leave: what it no longer reads is dropped, so that a closed pipe changes no verdict.
+pub(crate) struct Pipe<W>(W);
+
+impl<W: Write> Write for Pipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_closed(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_closed(self.0.flush(), ())
+    }
+}
+
+fn unless_closed<T>(result: io::Result<T>, dropped: T) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(dropped),
+        result => result,
+    }
+}
+
 /// Standard output for people: coloured where a terminal shows it.
-pub(crate) fn text() -> BufWriter<AutoStream<StdoutLock<'static>>> {
-    BufWriter::new(anstream::stdout().lock())
+pub(crate) fn text() -> BufWriter<Pipe<AutoStream<StdoutLock<'static>>>> {
+    BufWriter::new(Pipe(anstream::stdout().lock()))
 }
 
 /// Standard output for programs: every byte as it is.
-pub(crate) fn data() -> BufWriter<StdoutLock<'static>> {
-    BufWriter::new(io::stdout().lock())
+pub(crate) fn data() -> BufWriter<Pipe<StdoutLock<'static>>> {
+    BufWriter::new(Pipe(io::stdout().lock()))
 }
 
 /// Prints what is at hand as a whole.
@@ -45,14 +69,22 @@ pub(crate) fn usage(error: &clap::Error) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(CANNOT))
 }
 
-/// The exit code of the program.
+/// The exit code of the program, with all that was written out.
 pub(crate) fn end(outcome: Result<ExitCode, Failure>) -> ExitCode {
-    outcome.unwrap_or_else(Failure::report)
+    let flushed = outcome.and_then(|code| {
+        Pipe(io::stdout()).flush()?;
+        Ok(code)
+    });
+    let code = flushed.unwrap_or_else(Failure::report);
+    if UNSAID.load(Ordering::Relaxed) { ExitCode::from(CANNOT) } else { code }
 }
 
-/// Writes to standard error; nowhere is left to say that it is gone.
+/// Writes to standard error. That it cannot be written is said by the exit code: nowhere is left to say it.
 fn say(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let _ = write(&mut anstream::stderr().lock());
+    let mut out = Pipe(anstream::stderr().lock());
+    if write(&mut out).is_err() {
+        UNSAID.store(true, Ordering::Relaxed);
+    }
 }
 
 /// An error that ends the command.
