@@ -26,7 +26,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     // the probe asks the driver in a child process, which is this program: a driver can hang or crash
     device_probe::run_child_if_asked();
-    output::end(args::Cli::try_parse().map_or_else(|error| output::usage(&error), run))
+    output::end(args::Cli::try_parse().map_or_else(output::usage, run))
 }
 
 fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {

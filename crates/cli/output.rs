@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use clap::error::ContextValue;
 use fatscan::{Diagnostic, Level};
 
 use crate::escape;
@@ -60,7 +61,14 @@ pub(crate) fn schema() -> Result<ExitCode, Failure> {
 }
 
 /// The help and the version that were asked for, or what is wrong with the words typed.
-pub(crate) fn usage(error: &clap::Error) -> Result<ExitCode, Failure> {
+pub(crate) fn usage(mut error: clap::Error) -> Result<ExitCode, Failure> {
+    let typed = error.context().filter_map(|(kind, value)| match value {
+        ContextValue::String(word) => Some((kind, escape::text(word).into_owned())),
+        _ => None,
+    });
+    for (kind, word) in typed.collect::<Vec<_>>() {
+        error.insert(kind, ContextValue::String(word));
+    }
     let text = error.render().to_string();
     if !error.use_stderr() {
         return print(text.as_bytes());
