@@ -1,6 +1,6 @@
 //! `fatscan arch`: what an architecture or a GPU is, and how to build for it. Nothing is read but the tables.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
@@ -12,6 +12,7 @@ use gpu_arch::{Arch, Capability, Suffix, Target};
 use crate::args::ArchArgs;
 use crate::failure::Failure;
 use crate::terminal::{width, wrap};
+use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &ArchArgs) -> Result<ExitCode, Failure> {
     if args.common.no_color {
         anstream::ColorChoice::Never.write_global();
     }
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::text();
     let mut wanted = Vec::new();
     for name in args.names.iter().filter(|name| *name != "list") {
         wanted.extend(read(name)?.into_iter().map(|found| (name, found)));
@@ -126,9 +127,9 @@ fn show(out: &mut impl Write, typed: &str, found: &Found) -> io::Result<()> {
         }
     };
     let (subject, predicate) = match product {
-        Some(product) => (product.to_owned(), format!("has compute capability {capability}, code sm_{arch}")),
+        Some(product) => (product.into(), format!("has compute capability {capability}, code sm_{arch}")),
         None => (
-            crate::terminal::printable(typed),
+            escape::text(typed),
             format!("is sm_{arch} as SASS, compute_{arch} as PTX, compute capability {capability}"),
         ),
     };

@@ -126,7 +126,7 @@ pub(crate) enum Format {
     Json,
     /// One JSON value a line
     Ndjson,
-    /// Comma-separated values with a header line
+    /// Comma-separated values with a header line; what begins like a formula has an apostrophe before it
     Csv,
     /// A table for issues and pull requests
     Markdown,
@@ -377,7 +377,7 @@ pub(crate) enum KernelsFormat {
     Table,
     /// One document
     Json,
-    /// A line for each kernel and architecture
+    /// A line for each kernel and architecture; what begins like a formula has an apostrophe before it
     Csv,
 }
 

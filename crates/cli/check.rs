@@ -16,7 +16,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let config = match &args.config {
         Some(path) => {
             let text = read(path, "--config")?;
-            Config::parse(&text).map_err(|error| Failure::new(format!("--config `{path}`: {error}")))?
+            Config::parse(&text).map_err(|error| Failure::of_lines(&format!("--config `{path}`"), &error.text))?
         }
         None => Config::default(),
     };

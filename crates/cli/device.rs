@@ -1,6 +1,6 @@
 //! `fatscan device`, and the live or recorded devices of the other commands.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use gpu_arch::rules::Device;
 
 use crate::args::{DeviceArgs, DriverArgs, TargetArgs};
 use crate::failure::{CANNOT, Failure};
-use crate::target;
-use crate::terminal::{bytes, printable, width, wrap};
+use crate::terminal::{bytes, width, wrap};
+use crate::{escape, output, target};
 
 const BOLD: Style = Style::new().bold();
 /// How long the end of a listing waits for a driver that nobody asked for.
@@ -36,9 +36,9 @@ pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
     }
     if args.json {
         let text = Recording::of(probe).to_json().map_err(|error| Failure::new(error.to_string()))?;
-        std::io::stdout().write_all(text.as_bytes())?;
+        output::print(escape::json(&text).as_bytes())?;
     } else {
-        let mut out = BufWriter::new(anstream::stdout().lock());
+        let mut out = output::text();
         show(&mut out, &probe)?;
         if args.recording.is_none() {
             show_toolkits(&mut out, &probe, &sources, deadline)?;
@@ -95,7 +95,7 @@ fn read(path: &Path) -> Result<Probe, Failure> {
 
 fn show(out: &mut impl Write, probe: &Probe) -> Result<(), Failure> {
     let width = width();
-    let headline = printable(&probe.headline());
+    let headline = probe.headline();
     let words: Vec<&str> = headline.split(' ').collect();
     writeln!(out, "{BOLD}{}{BOLD:#}", wrap(&words, 0, 0, width))?;
     for device in &probe.devices {
@@ -112,10 +112,9 @@ fn show(out: &mut impl Write, probe: &Probe) -> Result<(), Failure> {
         parts.extend(device.pci.map(|pci| format!("at {pci}")));
         parts.extend(device.mig.filter(|mig| *mig).map(|_| format!("split by MIG into {}", device.instances.len())));
         let text = format!("{}: {}{seen}", device.label(), parts.join(", "));
-        let words: Vec<String> = printable(&text).split(' ').map(ToOwned::to_owned).collect();
+        let words: Vec<&str> = text.split(' ').collect();
         writeln!(out, "  {}", wrap(&words, 4, 2, width))?;
     }
-    let headline = probe.headline();
     for finding in &probe.findings {
         let (word, style) = match finding.level {
             Level::Error => ("error", AnsiColor::Red.on_default().bold()),
@@ -124,13 +123,11 @@ fn show(out: &mut impl Write, probe: &Probe) -> Result<(), Failure> {
         };
         // with no GPU the first error is the headline
         if finding.text != headline {
-            let text = printable(&finding.text);
-            let words: Vec<&str> = text.split(' ').collect();
+            let words: Vec<&str> = finding.text.split(' ').collect();
             writeln!(out, "{style}{word}{style:#}: {}", wrap(&words, 2, word.len().saturating_add(2), width))?;
         }
         if let Some(advice) = &finding.advice {
-            let text = printable(advice);
-            let words: Vec<&str> = text.split(' ').collect();
+            let words: Vec<&str> = advice.split(' ').collect();
             writeln!(out, "  {}", wrap(&words, 2, 2, width))?;
         }
     }
@@ -142,10 +139,10 @@ fn show(out: &mut impl Write, probe: &Probe) -> Result<(), Failure> {
 
 fn show_toolkits(out: &mut impl Write, probe: &Probe, sources: &Sources, deadline: Deadline) -> Result<(), Failure> {
     for toolkit in toolkits(&sources.toolkits, deadline) {
-        let release = toolkit.release.as_deref().map_or_else(|| "of unknown version".to_owned(), printable);
-        writeln!(out, "{BOLD}CUDA toolkit {release}{BOLD:#} in {}", printable(&toolkit.root.display().to_string()))?;
+        let release = toolkit.release.as_deref().map_or("of unknown version".into(), escape::text);
+        writeln!(out, "{BOLD}CUDA toolkit {release}{BOLD:#} in {}", escape::text(&toolkit.root.display().to_string()))?;
         if let Some(problem) = &toolkit.problem {
-            writeln!(out, "  {}", printable(problem))?;
+            writeln!(out, "  {}", escape::text(problem))?;
         }
         let Some(version) = toolkit.version else { continue };
         for device in probe.devices() {

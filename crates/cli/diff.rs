@@ -1,7 +1,7 @@
 //! `fatscan diff`.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use crate::args::{DiffArgs, PlainFormat};
 use crate::failure::Failure;
-use crate::terminal::{bytes, count, printable, width, wrap};
-use crate::{list, output};
+use crate::terminal::{bytes, count, width, wrap};
+use crate::{escape, list, output};
 
 const BOLD: Style = Style::new().bold();
 const CAME: Style = AnsiColor::Green.on_default();
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
     }
     match args.format {
         PlainFormat::Table => {
-            let mut out = BufWriter::new(anstream::stdout().lock());
+            let mut out = output::text();
             for (old, new, found) in &pairs {
                 table(&mut out, old, new, found, args)?;
             }
@@ -45,11 +45,10 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
         }
         PlainFormat::Json => {
             let all: Vec<Value> = pairs.iter().map(|(old, new, found)| document(old, new, found)).collect();
-            let mut out = BufWriter::new(io::stdout().lock());
+            let mut out = output::data();
             let document = json!({ "schema": 1, "tool": { "name": "fatscan", "version": env!("CARGO_PKG_VERSION") },
                 "differences": all });
-            serde_json::to_writer(&mut out, &document).map_err(io::Error::from)?;
-            writeln!(out)?;
+            escape::json_line(&mut out, &document)?;
             out.flush()?;
         }
     }
@@ -174,7 +173,7 @@ fn title(side: &Side) -> String {
 }
 
 fn table(out: &mut impl Write, old: &Side, new: &Side, found: &Diff, args: &DiffArgs) -> io::Result<()> {
-    let (before, after) = (printable(&title(old)), printable(&title(new)));
+    let (before, after) = (title(old), title(new));
     let size = change(found.size);
     let names = format!("{before} -> {after}");
     let mut words: Vec<&str> = names.split(' ').collect();
@@ -349,7 +348,7 @@ fn members(out: &mut impl Write, found: &Diff, args: &DiffArgs) -> io::Result<()
                 (_, false) => format!("went, {}", bytes(member.size.0)),
                 _ => change(member.size),
             };
-            writeln!(out, "{BOLD}{}{BOLD:#}  {what}", printable(&member.path))?;
+            writeln!(out, "{BOLD}{}{BOLD:#}  {what}", escape::text(&member.path))?;
         }
         for (style, label, words) in &lines {
             let text = wrap(words, 11, 11, width());
@@ -368,7 +367,7 @@ fn members(out: &mut impl Write, found: &Diff, args: &DiffArgs) -> io::Result<()
 fn names(out: &mut impl Write, names: &[Arc<str>], all: bool) -> io::Result<()> {
     for name in names.iter().filter(|_| all) {
         let plain = fatscan::demangle(name.as_bytes()).unwrap_or_else(|| name.to_string());
-        writeln!(out, "      {}", printable(&plain))?;
+        writeln!(out, "      {}", escape::text(&plain))?;
     }
     Ok(())
 }

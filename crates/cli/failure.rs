@@ -8,28 +8,34 @@ pub(crate) const CANNOT: u8 = 2;
 
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Whoever read the output has seen enough.
+    /// Whoever read the output has seen enough. What [`crate::output`] writes never meets it.
     ClosedPipe,
-    /// A sentence, and perhaps what to do.
-    Message { text: String, hint: Option<String> },
+    /// A sentence, perhaps the lines of a file that it is about, and perhaps what to do.
+    Message { text: String, excerpt: String, hint: Option<String> },
 }
 
 impl Failure {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self::Message { text: text.into(), hint: None }
+        Self::Message { text: text.into(), excerpt: String::new(), hint: None }
     }
 
     pub(crate) fn with_hint(text: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Message { text: text.into(), hint: Some(hint.into()) }
+        Self::Message { text: text.into(), excerpt: String::new(), hint: Some(hint.into()) }
+    }
+
+    /// Of the lines of a parser the first is the sentence; the others show what it means.
+    pub(crate) fn of_lines(place: &str, lines: &str) -> Self {
+        let (first, rest) = lines.split_once('\n').unwrap_or((lines, ""));
+        Self::Message { text: format!("{place}: {first}"), excerpt: rest.to_owned(), hint: None }
     }
 
     /// The same, met in a part of a file that was given.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {
-            Self::Message { text, hint } => {
+            Self::Message { text, excerpt, hint } => {
                 // it is not the flag of that name that is wrong
                 let text = text.strip_prefix("--").unwrap_or(&text);
-                Self::Message { text: format!("{place}: {text}"), hint }
+                Self::Message { text: format!("{place}: {text}"), excerpt, hint }
             }
             closed => closed,
         }
@@ -39,8 +45,8 @@ impl Failure {
     pub(crate) fn report(self) -> ExitCode {
         match self {
             Self::ClosedPipe => ExitCode::SUCCESS,
-            Self::Message { text, hint } => {
-                crate::output::complain(&text, hint.as_deref());
+            Self::Message { text, excerpt, hint } => {
+                crate::output::complain_of(&text, &excerpt, hint.as_deref());
                 ExitCode::from(CANNOT)
             }
         }

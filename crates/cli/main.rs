@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod device;
 mod diff;
+mod escape;
 mod explain;
 mod extract;
 mod failure;
@@ -25,8 +26,11 @@ use clap::Parser;
 fn main() -> ExitCode {
     // the probe asks the driver in a child process, which is this program: a driver can hang or crash
     device_probe::run_child_if_asked();
-    let cli = args::Cli::parse();
-    let outcome = match cli.command {
+    output::end(args::Cli::try_parse().map_or_else(output::usage, run))
+}
+
+fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
+    match cli.command {
         None => list::run(&cli.list),
         Some(args::Command::List(list)) => list::run(&list),
         Some(args::Command::Explain(explain)) => explain::run(&explain),
@@ -40,9 +44,5 @@ fn main() -> ExitCode {
         Some(args::Command::Schema) => output::schema(),
         Some(args::Command::Completions(completions)) => shell::completions(&completions),
         Some(args::Command::Man(man)) => shell::man(&man),
-    };
-    match outcome {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
     }
 }

@@ -1,55 +1,132 @@
 //! Where words go: data to standard output, everything else to standard error.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use clap::error::ContextValue;
 use fatscan::{Diagnostic, Level};
 
-use crate::failure::Failure;
-use crate::terminal::printable;
+use crate::escape;
+use crate::failure::{CANNOT, Failure};
 
 /// The schema that a test keeps equal to the types.
 const SCHEMA: &str = include_str!("../../docs/report.schema.json");
 
-pub(crate) fn schema() -> Result<ExitCode, Failure> {
-    io::stdout().write_all(SCHEMA.as_bytes())?;
+/// Whether standard error could not take what was said, for another reason than a closed pipe.
+static UNSAID: AtomicBool = AtomicBool::new(false);
+
+/// A stream whose reader may leave: what it no longer reads is dropped, so that a closed pipe changes no verdict.
+pub(crate) struct Pipe<W>(W);
+
+impl<W: Write> Write for Pipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_closed(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_closed(self.0.flush(), ())
+    }
+}
+
+fn unless_closed<T>(result: io::Result<T>, dropped: T) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(dropped),
+        result => result,
+    }
+}
+
+/// Standard output for people: coloured where a terminal shows it.
+pub(crate) fn text() -> BufWriter<Pipe<AutoStream<StdoutLock<'static>>>> {
+    BufWriter::new(Pipe(anstream::stdout().lock()))
+}
+
+/// Standard output for programs: every byte as it is.
+pub(crate) fn data() -> BufWriter<Pipe<StdoutLock<'static>>> {
+    BufWriter::new(Pipe(io::stdout().lock()))
+}
+
+/// Prints what is at hand as a whole.
+pub(crate) fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
+    let mut out = data();
+    out.write_all(bytes)?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) fn schema() -> Result<ExitCode, Failure> {
+    print(SCHEMA.as_bytes())
+}
+
+/// The help and the version that were asked for, or what is wrong with the words typed.
+pub(crate) fn usage(mut error: clap::Error) -> Result<ExitCode, Failure> {
+    let typed = error.context().filter_map(|(kind, value)| match value {
+        ContextValue::String(word) => Some((kind, escape::text(word).into_owned())),
+        _ => None,
+    });
+    for (kind, word) in typed.collect::<Vec<_>>() {
+        error.insert(kind, ContextValue::String(word));
+    }
+    let text = error.render().to_string();
+    if !error.use_stderr() {
+        return print(text.as_bytes());
+    }
+    say(|out| text.lines().try_for_each(|line| writeln!(out, "{}", escape::text(line))));
+    Ok(ExitCode::from(CANNOT))
+}
+
+/// The exit code of the program, with all that was written out.
+pub(crate) fn end(outcome: Result<ExitCode, Failure>) -> ExitCode {
+    let flushed = outcome.and_then(|code| {
+        Pipe(io::stdout()).flush()?;
+        Ok(code)
+    });
+    let code = flushed.unwrap_or_else(Failure::report);
+    if UNSAID.load(Ordering::Relaxed) { ExitCode::from(CANNOT) } else { code }
+}
+
+/// Writes to standard error. That it cannot be written is said by the exit code: nowhere is left to say it.
+fn say(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let mut out = Pipe(anstream::stderr().lock());
+    if write(&mut out).is_err() {
+        UNSAID.store(true, Ordering::Relaxed);
+    }
 }
 
 /// An error that ends the command.
 pub(crate) fn complain(text: &str, hint: Option<&str>) {
-    let mut out = anstream::stderr().lock();
+    complain_of(text, "", hint);
+}
+
+/// The same with the lines of a file that it is about.
+pub(crate) fn complain_of(text: &str, excerpt: &str, hint: Option<&str>) {
     let red = AnsiColor::Red.on_default().bold();
-    // nowhere is left to say that standard error is gone
-    // a parser shows the line that it means below its sentence
-    let mut lines = text.lines();
-    let _ = writeln!(out, "{red}error{red:#}: {}", printable(lines.next().unwrap_or_default()));
-    for line in lines {
-        let _ = writeln!(out, "  {}", printable(line));
-    }
-    if let Some(hint) = hint {
-        let _ = writeln!(out, "  hint: {}", printable(hint));
-    }
+    say(|out| {
+        writeln!(out, "{red}error{red:#}: {}", escape::text(text))?;
+        for line in excerpt.lines() {
+            writeln!(out, "  {}", escape::text(line))?;
+        }
+        hint.map_or(Ok(()), |hint| writeln!(out, "  hint: {}", escape::text(hint)))
+    });
 }
 
 /// The diagnostics for people.
 pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
-    let mut out = anstream::stderr().lock();
-    for diagnostic in diagnostics {
-        let (word, style) = match diagnostic.level {
-            Level::Error => ("error", AnsiColor::Red.on_default().bold()),
-            Level::Warning => ("warning", AnsiColor::Yellow.on_default().bold()),
-            Level::Note => ("note", Style::new().bold()),
-        };
-        let place = printable(&diagnostic.at.to_string());
-        let message = printable(&diagnostic.message());
-        let _ = writeln!(out, "{style}{word}{style:#}[{}]: {message}", diagnostic.code);
-        if !place.is_empty() {
-            let _ = writeln!(out, "  at `{place}`");
-        }
-        if let Some(hint) = diagnostic.hint() {
-            let _ = writeln!(out, "  hint: {}", printable(hint));
-        }
+    say(|out| diagnostics.into_iter().try_for_each(|own| diagnostic(out, own)));
+}
+
+fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic) -> io::Result<()> {
+    let (word, style) = match diagnostic.level {
+        Level::Error => ("error", AnsiColor::Red.on_default().bold()),
+        Level::Warning => ("warning", AnsiColor::Yellow.on_default().bold()),
+        Level::Note => ("note", Style::new().bold()),
+    };
+    let place = diagnostic.at.to_string();
+    writeln!(out, "{style}{word}{style:#}[{}]: {}", diagnostic.code, escape::text(&diagnostic.message()))?;
+    if !place.is_empty() {
+        writeln!(out, "  at `{}`", escape::text(&place))?;
     }
+    diagnostic.hint().map_or(Ok(()), |hint| writeln!(out, "  hint: {}", escape::text(hint)))
 }

@@ -1,12 +1,12 @@
 //! `fatscan completions` and `fatscan man`: the command line as shells and `man` want to have it.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 
 use crate::args::{Cli, CompletionsArgs, ManArgs};
 use crate::failure::Failure;
+use crate::output::print;
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
@@ -32,12 +32,4 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
     let source = concat!("fatscan ", env!("CARGO_PKG_VERSION"));
     clap_mangen::Man::new(command).source(source).render(&mut page)?;
     print(&page)
-}
-
-/// Written in one piece: whoever reads a part only has seen enough.
-fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
-    let mut out = io::stdout().lock();
-    out.write_all(bytes)?;
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
 }

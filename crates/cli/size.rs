@@ -1,6 +1,6 @@
 //! `fatscan size`, and sizes as people write them.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::args::{PlainFormat, SizeArgs, SizeBy};
 use crate::failure::Failure;
 use crate::render::kernels::{arch_name, label};
-use crate::terminal::{bytes, count, printable, width, wrap};
-use crate::{list, output};
+use crate::terminal::{bytes, count, width, wrap};
+use crate::{escape, list, output};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -38,14 +38,14 @@ pub(crate) fn run(args: &SizeArgs) -> Result<ExitCode, Failure> {
 }
 
 fn table(report: &Report, args: &SizeArgs, budget: Option<u64>) -> io::Result<()> {
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::text();
     for (index, artefact) in report.artefacts.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
         let over = budget.filter(|budget| artefact.size > *budget);
         let over = over.map(|budget| format!(", over the budget of {}", bytes(budget))).unwrap_or_default();
-        let path = printable(&artefact.path);
+        let path = escape::text(&artefact.path);
         writeln!(out, "{BOLD}{path}{BOLD:#}  {}, {}{over}", artefact.kind.name(), bytes(artefact.size))?;
         match args.by {
             SizeBy::Arch => by_arch(&mut out, artefact)?,
@@ -91,7 +91,7 @@ fn by_member(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
     for member in &artefact.members {
         let sizes = member_sizes(member);
         let packed = member.packed.map(|packed| format!(", {} in the archive", bytes(packed))).unwrap_or_default();
-        writeln!(out, "\n  {BOLD}{}{BOLD:#}  {}{packed}", printable(&member.path), bytes(member.size))?;
+        writeln!(out, "\n  {BOLD}{}{BOLD:#}  {}{packed}", escape::text(&member.path), bytes(member.size))?;
         head(out, "")?;
         rows(out, &sizes)?;
         writeln!(out, "  {:<26}{:>8}{:>12}", "host code and the rest", "", bytes(sizes.host))?;
@@ -101,10 +101,10 @@ fn by_member(out: &mut impl Write, artefact: &Artefact) -> io::Result<()> {
 
 fn by_module(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Result<()> {
     for member in &artefact.members {
-        writeln!(out, "\n  {BOLD}{}{BOLD:#}", printable(&member.path))?;
+        writeln!(out, "\n  {BOLD}{}{BOLD:#}", escape::text(&member.path))?;
         for (stored, index, module) in by_size(member).take(top) {
             let archs: Vec<String> = module.images.iter().filter_map(fatscan::Image::arch_name).collect();
-            let section = module.section.as_deref().map(printable).unwrap_or_default();
+            let section = module.section.as_deref().unwrap_or_default();
             let mut words = vec![format!("module {index} {section}@{:#x}:", module.offset)];
             words.extend(archs);
             writeln!(out, "  {:>12}  {}", bytes(stored), wrap(&words, 18, 16, width()))?;
@@ -137,7 +137,7 @@ fn by_kernel(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Resul
         writeln!(
             out,
             "\n  {BOLD}{}{BOLD:#}\n  {} of machine code, {} of it copies of a kernel in other modules",
-            printable(&member.path),
+            escape::text(&member.path),
             bytes(code),
             bytes(again)
         )?;
@@ -148,7 +148,7 @@ fn by_kernel(out: &mut impl Write, artefact: &Artefact, top: usize) -> io::Resul
                 String::new()
             };
             let name = fatscan::demangle(kernel.name.as_bytes()).unwrap_or_else(|| kernel.name.to_string());
-            writeln!(out, "  {:>12}  {}{DIM}{copies}{DIM:#}", bytes(kernel.code_bytes), printable(&name))?;
+            writeln!(out, "  {:>12}  {}{DIM}{copies}{DIM:#}", bytes(kernel.code_bytes), escape::text(&name))?;
         }
         rest(out, kernels.len().saturating_sub(top), "kernel", "kernels")?;
     }
@@ -207,9 +207,8 @@ fn document(report: &Report, args: &SizeArgs) -> io::Result<()> {
     let unread: Vec<fatscan::json::Unread> = report.unread.iter().map(Into::into).collect();
     let document = json!({ "schema": 1, "tool": { "name": "fatscan", "version": env!("CARGO_PKG_VERSION") },
         "artefacts": artefacts, "diagnostics": diagnostics, "unread": unread });
-    let mut out = BufWriter::new(io::stdout().lock());
-    serde_json::to_writer(&mut out, &document)?;
-    writeln!(out)?;
+    let mut out = output::data();
+    escape::json_line(&mut out, &document)?;
     out.flush()
 }
 

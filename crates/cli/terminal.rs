@@ -1,7 +1,8 @@
 //! What the terminal can show.
 
-use std::fmt::Write as _;
 use std::io::IsTerminal;
+
+use crate::escape;
 
 /// Columns of the terminal that standard output is; of a pipe there is no limit, so that a line stays a line. The
 /// variable COLUMNS overrides both.
@@ -10,22 +11,6 @@ pub(crate) fn width() -> usize {
     given
         .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
         .map_or_else(|| if std::io::stdout().is_terminal() { 80 } else { usize::MAX }, |columns: usize| columns.max(40))
-}
-
-/// `text` with control characters written out: names come from files, and a terminal obeys them.
-pub(crate) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        // besides the controls: marks of direction, and what ends a line for some
-        let directs = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}');
-        let obeyed = directs || matches!(character, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}');
-        if character.is_control() || obeyed {
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
-        } else {
-            out.push(character);
-        }
-    }
-    out
 }
 
 /// Bytes as people read them: `520.3 MB`, powers of ten.
@@ -47,12 +32,12 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
 }
 
 /// Words in lines of at most `width` columns, every line but the first behind `indent` blanks; `used` columns of the
-/// first are taken.
+/// first are taken. Any word may begin a line, and none of them ends one by itself.
 pub(crate) fn wrap<S: AsRef<str>>(words: &[S], indent: usize, used: usize, width: usize) -> String {
     let mut out = String::new();
     let mut column = used;
     for (index, word) in words.iter().enumerate() {
-        let word = word.as_ref();
+        let word = escape::text(word.as_ref());
         let length = word.chars().count();
         if index > 0 {
             if column.saturating_add(length).saturating_add(1) > width {
@@ -64,7 +49,7 @@ pub(crate) fn wrap<S: AsRef<str>>(words: &[S], indent: usize, used: usize, width
                 column = column.saturating_add(1);
             }
         }
-        out.push_str(word);
+        out.push_str(&word);
         column = column.saturating_add(length);
     }
     out

@@ -1,14 +1,15 @@
 //! Findings for people and for the systems that show them.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use fatscan::check::{Finding, Outcome, Rule, Severity};
 use fatscan::{Judgement, Report};
 use serde_json::{Value, json};
 
-use crate::terminal::{count, printable, width, wrap};
+use crate::terminal::{count, width, wrap};
+use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 
@@ -27,21 +28,21 @@ fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
 
 /// One line a finding, its hint below; then how it ended.
 pub(crate) fn table(report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::text();
     let width = width();
     for finding in shown(outcome) {
         let style = style(finding.severity);
         let level = finding.severity.name();
         let place = finding.at.to_string();
-        let place = if place.is_empty() { String::new() } else { format!("{}: ", printable(&place)) };
-        let text = format!("[{}] {place}{}", finding.rule, printable(&finding.message));
+        let place = if place.is_empty() { String::new() } else { format!("{place}: ") };
+        let text = format!("[{}] {place}{}", finding.rule, finding.message);
         let words: Vec<&str> = text.split(' ').collect();
         let used = level.len().saturating_add(1);
         writeln!(out, "{style}{level}{style:#} {}", wrap(&words, 4, used, width))?;
         if finding.severity == Severity::Deny
             && let Some(hint) = &finding.hint
         {
-            let text = format!("hint: {}", printable(hint));
+            let text = format!("hint: {}", hint);
             let words: Vec<&str> = text.split(' ').collect();
             writeln!(out, "    {}", wrap(&words, 4, 4, width))?;
         }
@@ -80,7 +81,7 @@ fn summary(out: &mut impl Write, report: &Report, judgement: &Judgement, outcome
 
 /// Workflow commands: annotations at the file that was checked.
 pub(crate) fn github(report: &Report, outcome: &Outcome) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = output::data();
     for finding in shown(outcome) {
         let command = match finding.severity {
             Severity::Deny => "error",
@@ -89,21 +90,12 @@ pub(crate) fn github(report: &Report, outcome: &Outcome) -> io::Result<()> {
         };
         let file =
             finding.artefact.and_then(|index| report.artefacts.get(index)).map(|artefact| artefact.path.as_str());
-        let file = file.map(|file| format!("file={},", property(file))).unwrap_or_default();
+        let file = file.map(|file| format!("file={},", escape::github_property(file))).unwrap_or_default();
         let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let text = data(&format!("{}: {}{hint}", finding.at, finding.message));
+        let text = escape::github(&format!("{}: {}{hint}", finding.at, finding.message));
         writeln!(out, "::{command} {file}title=fatscan {}::{text}", finding.rule)?;
     }
     out.flush()
-}
-
-/// Escapes of GitHub's workflow commands.
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 /// SARIF 2.1.0 (OASIS standard): one run, every rule described, ignored findings as suppressed results.
@@ -136,9 +128,9 @@ pub(crate) fn sarif(report: &Report, outcome: &Outcome) -> io::Result<()> {
             "results": results,
         }],
     });
-    let mut out = BufWriter::new(io::stdout().lock());
-    serde_json::to_writer_pretty(&mut out, &log)?;
-    writeln!(out)?;
+    let mut out = output::data();
+    let text = serde_json::to_string_pretty(&log)?;
+    writeln!(out, "{}", escape::json(&text))?;
     out.flush()
 }
 
@@ -205,7 +197,7 @@ fn uri(path: &str) -> String {
 
 /// JUnit XML: a suite of one test case for each artefact.
 pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = output::data();
     let mut cases: BTreeMap<Option<usize>, Vec<&Finding>> = BTreeMap::new();
     for index in 0..report.artefacts.len() {
         cases.insert(Some(index), Vec::new());
@@ -219,22 +211,23 @@ pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
     writeln!(out, "<testsuites><testsuite name=\"fatscan check\" tests=\"{}\" failures=\"{failures}\">", cases.len())?;
     for (artefact, findings) in &cases {
         let name = artefact.and_then(|index| report.artefacts.get(index)).map_or("paths", |artefact| &artefact.path);
-        writeln!(out, "<testcase classname=\"fatscan\" name=\"{}\">", xml(name))?;
+        writeln!(out, "<testcase classname=\"fatscan\" name=\"{}\">", escape::xml(name))?;
         let mut rest = Vec::new();
         for finding in findings {
             if finding.fails() {
-                let (rule, message) = (finding.rule, xml(&finding.message));
+                let (rule, message) = (finding.rule, escape::xml(&finding.message));
                 writeln!(
                     out,
                     "<failure type=\"{rule}\" message=\"{message}\">{}</failure>",
-                    xml(&finding.at.to_string())
+                    escape::xml(&finding.at.to_string())
                 )?;
             } else {
-                rest.push(format!("{}[{}] {}: {}", finding.severity.name(), finding.rule, finding.at, finding.message));
+                let text = format!("{}[{}] {}: {}", finding.severity.name(), finding.rule, finding.at, finding.message);
+                rest.push(escape::xml(&text));
             }
         }
         if !rest.is_empty() {
-            writeln!(out, "<system-out>{}</system-out>", xml(&rest.join("\n")))?;
+            writeln!(out, "<system-out>{}</system-out>", rest.join("\n"))?;
         }
         writeln!(out, "</testcase>")?;
     }
@@ -242,32 +235,14 @@ pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
     out.flush()
 }
 
-/// Text in XML 1.0, which has no control characters but three.
-fn xml(text: &str) -> String {
-    let mut out = String::new();
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(character),
-            control if control.is_control() => out.push('\u{fffd}'),
-            other => out.push(other),
-        }
-    }
-    out
-}
-
 /// A table for a pull request.
 pub(crate) fn markdown(report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::text();
     if shown(outcome).next().is_some() {
         writeln!(out, "| level | rule | where | what |\n|---|---|---|---|")?;
     }
     for finding in shown(outcome) {
-        let (place, message) =
-            (super::markdown::cell(&finding.at.to_string()), super::markdown::cell(&finding.message));
+        let (place, message) = (escape::markdown(&finding.at.to_string()), escape::markdown(&finding.message));
         writeln!(out, "| {} | {} | {place} | {message} |", finding.severity.name(), finding.rule)?;
     }
     writeln!(out)?;

@@ -7,6 +7,7 @@ use fatscan::Report;
 use fatscan::json::{Code, Module};
 
 use crate::args::By;
+use crate::escape;
 
 pub(crate) fn write(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
     match by {
@@ -145,12 +146,7 @@ pub(super) fn fields(out: &mut impl Write, fields: &[&str]) -> io::Result<()> {
         if index > 0 {
             out.write_all(b",")?;
         }
-        // without an early end the compiler makes vector code of it; names of kernels are long
-        if field.bytes().fold(false, |any, byte| any | matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
-            write!(out, "\"{}\"", field.replace('"', "\"\""))?;
-        } else {
-            out.write_all(field.as_bytes())?;
-        }
+        out.write_all(escape::csv(field).as_bytes())?;
     }
     Ok(())
 }

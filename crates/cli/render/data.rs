@@ -7,6 +7,7 @@ use fatscan::{Judgement, Report};
 use serde_json::json;
 
 use crate::args::By;
+use crate::escape::json_line;
 
 pub(crate) fn json(out: &mut impl Write, report: &Report, judgement: Option<&Judgement>, by: By) -> io::Result<()> {
     let modules = by == By::Module;
@@ -14,36 +15,35 @@ pub(crate) fn json(out: &mut impl Write, report: &Report, judgement: Option<&Jud
         Some(judgement) => Document::judged(report, judgement, modules),
         None => Document::new(report, modules),
     };
-    serde_json::to_writer(&mut *out, &document)?;
-    writeln!(out)
+    json_line(out, &document)
 }
 
 /// One value a line: artefacts, members or modules, then the diagnostics.
 pub(crate) fn ndjson(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
     for artefact in &report.artefacts {
         if by == By::Artefact || artefact.members.is_empty() {
-            writeln!(out, "{}", json!({ "schema": SCHEMA, "artefact": Artefact::new(artefact, false) }))?;
+            json_line(out, &json!({ "schema": SCHEMA, "artefact": Artefact::new(artefact, false) }))?;
             continue;
         }
         for member in &artefact.members {
             let path = &artefact.path;
             if by == By::Member {
                 let line = json!({ "schema": SCHEMA, "path": path, "member": Member::new(member, false) });
-                writeln!(out, "{line}")?;
+                json_line(out, &line)?;
                 continue;
             }
             for module in &member.modules {
                 let module = Module::new(member, module);
                 let line = json!({ "schema": SCHEMA, "path": path, "member": member.path, "module": module });
-                writeln!(out, "{line}")?;
+                json_line(out, &line)?;
             }
         }
     }
     for diagnostic in &report.diagnostics {
-        writeln!(out, "{}", json!({ "schema": SCHEMA, "diagnostic": Diagnostic::from(diagnostic) }))?;
+        json_line(out, &json!({ "schema": SCHEMA, "diagnostic": Diagnostic::from(diagnostic) }))?;
     }
     for unread in &report.unread {
-        writeln!(out, "{}", json!({ "schema": SCHEMA, "unread": Unread::from(unread) }))?;
+        json_line(out, &json!({ "schema": SCHEMA, "unread": Unread::from(unread) }))?;
     }
     Ok(())
 }

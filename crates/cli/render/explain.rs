@@ -1,6 +1,6 @@
 //! Verdicts for people: what, why, what to do; then file by file.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use fatscan::json::Document;
@@ -10,21 +10,21 @@ use fatscan::{
 use gpu_arch::catalogue::{self, CudaError};
 use gpu_arch::rules::{Device, Environment, ReasonCode, Verdict};
 
-use crate::terminal::{count, printable, width, wrap};
+use crate::terminal::{count, width, wrap};
+use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 pub(crate) fn json(document: &Document) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    serde_json::to_writer(&mut out, document)?;
-    writeln!(out)?;
+    let mut out = output::data();
+    escape::json_line(&mut out, document)?;
     out.flush()
 }
 
 /// What an error means, without a file.
 pub(crate) fn error_alone(error: &CudaError) -> io::Result<()> {
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::text();
     let mut page = Page { out: &mut out, width: width(), damaged: false };
     page.error(error)?;
     page.para(2, "add the wheel or library and --gpu to see whether this is what happens")?;
@@ -37,7 +37,7 @@ pub(crate) fn text(
     environment: &Environment,
     error: Option<&CudaError>,
 ) -> io::Result<()> {
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::text();
     let mut page = Page { out: &mut out, width: width(), damaged: false };
     let mut first = true;
     for (place, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
@@ -102,7 +102,7 @@ impl<W: Write> Page<'_, W> {
     ) -> io::Result<()> {
         let (Some(whole), Some(device)) = (judged.verdicts.get(index), devices.get(index)) else { return Ok(()) };
         let verdict = &whole.verdict;
-        writeln!(self.out, "{BOLD}{}{BOLD:#}", printable(&artefact.path))?;
+        writeln!(self.out, "{BOLD}{}{BOLD:#}", escape::text(&artefact.path))?;
         self.para(0, &on(device))?;
         let (word, meaning) = sentence(verdict.verdict);
         let style = style(verdict.verdict);
@@ -126,7 +126,7 @@ impl<W: Write> Page<'_, W> {
                 let text = wrap(&words(&fix.text), 5, 5, self.width);
                 writeln!(self.out, "  {}. {text}", number.saturating_add(1))?;
                 for line in &fix.lines {
-                    writeln!(self.out, "       {}", printable(line))?;
+                    writeln!(self.out, "       {}", escape::text(line))?;
                 }
             }
         }
@@ -164,7 +164,7 @@ impl<W: Write> Page<'_, W> {
             let Some(verdict) = own.verdicts.get(index) else { continue };
             let style = style(verdict.verdict);
             let word = sentence(verdict.verdict).0;
-            writeln!(self.out, "  {}  {style}{word}{style:#}", printable(&member.path))?;
+            writeln!(self.out, "  {}  {style}{word}{style:#}", escape::text(&member.path))?;
             let mut parts = Vec::new();
             if verdict.modules > 0 {
                 let modules = count(verdict.modules, "module", "modules");
@@ -207,9 +207,9 @@ impl<W: Write> Page<'_, W> {
             let verdict = choice.verdicts.get(index).copied().unwrap_or(Verdict::NoDeviceCode);
             let text = format!(
                 "`{}`: {} are alternatives, of which one is used; the best for this GPU is `{}` ({})",
-                printable(&group.name),
+                group.name,
                 count(group.choices.len(), "file or directory", "files or directories"),
-                printable(&choice.path),
+                choice.path,
                 sentence(verdict).0
             );
             self.para(2, &text)?;
@@ -296,7 +296,7 @@ const fn is_remark(code: ReasonCode) -> bool {
 }
 
 pub(super) fn words(text: &str) -> Vec<String> {
-    printable(text).split(' ').map(ToOwned::to_owned).collect()
+    text.split(' ').map(ToOwned::to_owned).collect()
 }
 
 pub(super) fn on(device: &Device) -> String {

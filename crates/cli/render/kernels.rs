@@ -1,6 +1,6 @@
 //! Kernels by architecture.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::sync::mpsc;
 
 use anstyle::Style;
@@ -13,7 +13,8 @@ use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
 
 use super::{csv, words};
 use crate::args::KernelsFormat;
-use crate::terminal::{bytes, count, printable, width};
+use crate::terminal::{bytes, count, width};
+use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -105,20 +106,19 @@ impl View {
 pub(crate) fn write(report: &Report, view: &View, format: KernelsFormat) -> io::Result<()> {
     match format {
         KernelsFormat::Table => {
-            let mut out = BufWriter::new(anstream::stdout().lock());
+            let mut out = output::text();
             for artefact in &report.artefacts {
                 table(&mut out, artefact, view)?;
             }
             out.flush()
         }
         KernelsFormat::Json => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            serde_json::to_writer(&mut out, &document(report, view))?;
-            writeln!(out)?;
+            let mut out = output::data();
+            escape::json_line(&mut out, &document(report, view))?;
             out.flush()
         }
         KernelsFormat::Csv => {
-            let mut out = BufWriter::new(io::stdout().lock());
+            let mut out = output::data();
             comma(&mut out, report, view)?;
             out.flush()
         }
@@ -137,13 +137,13 @@ pub(crate) fn label(column: Column) -> String {
 }
 
 fn table(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<()> {
-    writeln!(out, "{BOLD}{}{BOLD:#}", printable(&artefact.path))?;
+    writeln!(out, "{BOLD}{}{BOLD:#}", escape::text(&artefact.path))?;
     if artefact.members.is_empty() {
         return writeln!(out, "  no device code");
     }
     for member in &artefact.members {
         let matrix = Matrix::of(member);
-        writeln!(out, "\n{BOLD}{}{BOLD:#}", printable(&member.path))?;
+        writeln!(out, "\n{BOLD}{}{BOLD:#}", escape::text(&member.path))?;
         match &view.query {
             Query::Totals => totals(out, &matrix)?,
             Query::All => {
@@ -201,7 +201,7 @@ fn hole(out: &mut impl Write, name: &str, held: &[String], loads: Option<Option<
         );
     }
     let text = crate::terminal::wrap(&words, 6, 6, width());
-    writeln!(out, "  {}\n      {DIM}{text}{DIM:#}", printable(name))
+    writeln!(out, "  {}\n      {DIM}{text}{DIM:#}", escape::text(name))
 }
 
 fn totals(out: &mut impl Write, matrix: &Matrix) -> io::Result<()> {
@@ -234,7 +234,7 @@ fn rows(out: &mut impl Write, rows: &[&Row], view: &View) -> io::Result<()> {
     let width = width();
     view.named(rows, |row, name| {
         let local = if row.module.is_some() { " [local]" } else { "" };
-        writeln!(out, "  {}{local}", printable(name))?;
+        writeln!(out, "  {}{local}", escape::text(name))?;
         if view.resources {
             for (column, cell) in row.cells.iter().filter(|(column, _)| column.kind == CodeKind::Sass) {
                 let mut words = vec![format!("{:<12} {:>10} ", label(*column), bytes(cell.code_bytes))];

@@ -6,11 +6,12 @@ use fatscan::{Artefact, Coverage, Member, Report, Source};
 
 use super::words;
 use crate::args::By;
-use crate::terminal::{bytes, printable};
+use crate::escape;
+use crate::terminal::bytes;
 
 pub(crate) fn write(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
     for artefact in &report.artefacts {
-        writeln!(out, "### {}\n", cell(&artefact.path))?;
+        writeln!(out, "### {}\n", escape::markdown(&artefact.path))?;
         if artefact.members.is_empty() {
             writeln!(out, "No device code.\n")?;
             continue;
@@ -57,7 +58,7 @@ fn row(out: &mut impl Write, name: &str, member: &Member, modules: bool) -> io::
 fn line(out: &mut impl Write, name: &str, member: &Member) -> io::Result<()> {
     let coverage = Coverage::of(member, false);
     let linked = Coverage::of(member, true);
-    let mut cells: Vec<String> = vec![cell(name)];
+    let mut cells: Vec<String> = vec![escape::markdown(name)];
     let mut other = Vec::new();
     for kind in words::KINDS {
         let mut text = words::archs(kind, &coverage.everywhere(kind)).join(" ");
@@ -88,16 +89,4 @@ fn line(out: &mut impl Write, name: &str, member: &Member) -> io::Result<()> {
     cells.push(images().count().to_string());
     cells.push(bytes(stored));
     writeln!(out, "| {} |", cells.join(" | "))
-}
-
-/// Text in a cell: bars would end it, and markup is not ours to obey.
-pub(super) fn cell(text: &str) -> String {
-    let mut out = String::new();
-    for character in printable(text).chars() {
-        if matches!(character, '|' | '*' | '_' | '`' | '<' | '[' | '\\') {
-            out.push('\\');
-        }
-        out.push(character);
-    }
-    out
 }

@@ -13,7 +13,8 @@ use gpu_arch::rules::{Device, Verdict};
 
 use super::{explain, words};
 use crate::args::By;
-use crate::terminal::{bytes, count, printable, width, wrap};
+use crate::escape;
+use crate::terminal::{bytes, count, width, wrap};
 
 /// Columns of the label in front of every line of a block.
 const LABEL: usize = 10;
@@ -46,7 +47,7 @@ struct Page<'out, W> {
 
 impl<W: Write> Page<'_, W> {
     fn artefact(&mut self, artefact: &Artefact, by: By) -> io::Result<()> {
-        let path = printable(&artefact.path);
+        let path = escape::text(&artefact.path);
         let size = bytes(artefact.size);
         if artefact.kind == ArtefactKind::File {
             match artefact.members.first() {
@@ -69,7 +70,7 @@ impl<W: Write> Page<'_, W> {
         } else {
             for member in &artefact.members {
                 writeln!(self.out)?;
-                self.member(&printable(&member.path), member, by)?;
+                self.member(&escape::text(&member.path), member, by)?;
             }
             writeln!(self.out)?;
         }
@@ -115,7 +116,7 @@ impl<W: Write> Page<'_, W> {
             "files were not read and may hold device code",
         );
         let member = report.member_of(&first.at);
-        let which = if member.is_empty() { String::new() } else { format!("`{}`: ", printable(&member)) };
+        let which = if member.is_empty() { String::new() } else { format!("`{member}`: ") };
         let more = if own.len() > 1 { ", ..." } else { "" };
         let text = format!("{number} ({which}{}{more})", first.why);
         let words: Vec<&str> = text.split(' ').collect();
@@ -192,7 +193,7 @@ impl<W: Write> Page<'_, W> {
             return Ok(());
         }
         let mut words = vec![format!("{} of another vendor", count(number, "bundle", "bundles"))];
-        words.extend(targets.into_iter().map(printable));
+        words.extend(targets.into_iter().map(ToOwned::to_owned));
         self.line("other", &words)
     }
 
@@ -218,9 +219,8 @@ impl<W: Write> Page<'_, W> {
     /// One line for each module.
     fn modules(&mut self, member: &Member) -> io::Result<()> {
         for module in &member.modules {
-            let object =
-                module.object.as_ref().map(|object| format!("{}!", printable(&object.name))).unwrap_or_default();
-            let section = module.section.as_deref().map(printable).unwrap_or_default();
+            let object = module.object.as_ref().map(|object| format!("{}!", object.name)).unwrap_or_default();
+            let section = module.section.as_deref().unwrap_or_default();
             let place = format!("{object}{section}@{:#x}", module.offset);
             let mut words: Vec<String> = vec![place];
             words.extend(set(module));
@@ -299,7 +299,7 @@ fn set(module: &Module) -> Vec<String> {
         words.extend(words::archs(kind, &archs));
         let foreign =
             module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.foreign.as_deref());
-        words.extend(foreign.map(printable));
+        words.extend(foreign.map(ToOwned::to_owned));
         if module.images.iter().any(|image| image.kind == kind && image.arch.is_none() && image.foreign.is_none()) {
             words.push(words::label(kind).to_owned());
         }
