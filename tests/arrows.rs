@@ -12,9 +12,9 @@ const ARROWS: [(&str, &[&str]); 7] = [
     ("fatbin", &[]),
     ("cubin", &["gpu-arch"]),
     ("fatscan-containers", &[]),
-    ("fatscan", &["gpu-arch", "fatbin", "cubin", "fatscan-containers"]),
+    ("fatscan-core", &["gpu-arch", "fatbin", "cubin", "fatscan-containers"]),
     ("device-probe", &["gpu-arch"]),
-    ("fatscan-cli", &["fatscan", "device-probe", "gpu-arch"]),
+    ("fatscan", &["fatscan-core", "device-probe", "gpu-arch"]),
 ];
 
 /// For tests only.
