@@ -7,7 +7,6 @@ mod names;
 mod system;
 
 use core::ops::ControlFlow;
-use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -20,6 +19,7 @@ use self::folder::Folder;
 use self::index::{INDEX, Index};
 use self::names::Names;
 use crate::args::ExtractArgs;
+use crate::escape;
 use crate::failure::Failure;
 use crate::terminal::count;
 use crate::{list, output, size, terminal};
@@ -91,7 +91,7 @@ fn to_stdout(jobs: &[Job<'_>], most: u64, args: &ExtractArgs) -> Result<bool, Fa
         };
         written = match bytes {
             Ok(bytes) if length(bytes) > most => complain(&format!("more than --max-bytes, {}", terminal::bytes(most))),
-            Ok(bytes) => io::stdout().write_all(bytes).map(|()| false).map_err(Failure::from),
+            Ok(bytes) => output::print(bytes).map(|_| false),
             Err(error) => complain(&error.to_string()),
         };
         ControlFlow::Continue(())
@@ -110,6 +110,8 @@ fn limits() -> Limits {
 
 /// Writes every image and an index; returns whether one could not be written.
 fn to_folder(report: &Report, jobs: &[Job<'_>], path: &Path, most: u64, args: &ExtractArgs) -> Result<bool, Failure> {
+    let shown = path.display().to_string();
+    let shown = escape::text(&shown);
     let folder = Folder::make(path, args.force)
         .map_err(|error| Failure::new(format!("`{}` cannot be made: {error}", path.display())))?;
     // without an index nothing is written: an old one would stand beside what it does not list
@@ -117,7 +119,7 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], path: &Path, most: u64, args: &E
         Ok(index) => index,
         Err(error) => {
             output::complain(&format!("`{INDEX}`: {error}"), None);
-            writeln!(io::stdout(), "nothing written to `{}`", path.display())?;
+            output::print(format!("nothing written to `{shown}`\n").as_bytes())?;
             return Ok(true);
         }
     };
@@ -144,11 +146,11 @@ fn to_folder(report: &Report, jobs: &[Job<'_>], path: &Path, most: u64, args: &E
     }
     let number = count(writer.index.images, "image", "images");
     match writer.index.finish() {
-        Ok(()) => writeln!(io::stdout(), "{number} in `{}`, listed in `{INDEX}`", path.display())?,
+        Ok(()) => drop(output::print(format!("{number} in `{shown}`, listed in `{INDEX}`\n").as_bytes())?),
         Err(error) => {
             writer.failed = true;
             output::complain(&format!("`{INDEX}`: {error}"), None);
-            writeln!(io::stdout(), "{number} written to `{}`, and no new index", path.display())?;
+            output::print(format!("{number} written to `{shown}`, and no new index\n").as_bytes())?;
         }
     }
     Ok(writer.failed)

@@ -6,60 +6,46 @@ use std::process::ExitCode;
 /// Exit code where nothing could be judged.
 pub(crate) const CANNOT: u8 = 2;
 
+/// A sentence, perhaps the lines of a file that it is about, and perhaps what to do.
 #[derive(Debug)]
-pub(crate) enum Failure {
-    /// Whoever read the output has seen enough. What [`crate::output`] writes never meets it.
-    ClosedPipe,
-    /// A sentence, perhaps the lines of a file that it is about, and perhaps what to do.
-    Message { text: String, excerpt: String, hint: Option<String> },
+pub(crate) struct Failure {
+    text: String,
+    excerpt: String,
+    hint: Option<String>,
 }
 
 impl Failure {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self::Message { text: text.into(), excerpt: String::new(), hint: None }
+        Self { text: text.into(), excerpt: String::new(), hint: None }
     }
 
     pub(crate) fn with_hint(text: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Message { text: text.into(), excerpt: String::new(), hint: Some(hint.into()) }
+        Self { text: text.into(), excerpt: String::new(), hint: Some(hint.into()) }
     }
 
     /// Of the lines of a parser the first is the sentence; the others show what it means.
     pub(crate) fn of_lines(place: &str, lines: &str) -> Self {
         let (first, rest) = lines.split_once('\n').unwrap_or((lines, ""));
-        Self::Message { text: format!("{place}: {first}"), excerpt: rest.to_owned(), hint: None }
+        Self { text: format!("{place}: {first}"), excerpt: rest.to_owned(), hint: None }
     }
 
     /// The same, met in a part of a file that was given.
     pub(crate) fn within(self, place: &str) -> Self {
-        match self {
-            Self::Message { text, excerpt, hint } => {
-                // it is not the flag of that name that is wrong
-                let text = text.strip_prefix("--").unwrap_or(&text);
-                Self::Message { text: format!("{place}: {text}"), excerpt, hint }
-            }
-            closed => closed,
-        }
+        // it is not the flag of that name that is wrong
+        let text = self.text.strip_prefix("--").unwrap_or(&self.text);
+        Self { text: format!("{place}: {text}"), ..self }
     }
 
     /// Says why on standard error.
     pub(crate) fn report(self) -> ExitCode {
-        match self {
-            Self::ClosedPipe => ExitCode::SUCCESS,
-            Self::Message { text, excerpt, hint } => {
-                crate::output::complain_of(&text, &excerpt, hint.as_deref());
-                ExitCode::from(CANNOT)
-            }
-        }
+        crate::output::complain_of(&self.text, &self.excerpt, self.hint.as_deref());
+        ExitCode::from(CANNOT)
     }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            Self::ClosedPipe
-        } else {
-            Self::new(format!("output cannot be written: {error}"))
-        }
+        Self::new(format!("output cannot be written: {error}"))
     }
 }
 

@@ -78,6 +78,12 @@ fn line(out: &mut impl Write, name: &str, member: &Member) -> io::Result<()> {
             linked.images.keys().map(|(kind, arch)| format!("{}_{arch}", words::prefix(*kind))).collect();
         other.push(format!("relocatable: {}", names.join(" ")));
     }
+    let unmapped = Coverage::unmapped(member);
+    if unmapped.modules() > 0 {
+        let names: Vec<String> =
+            unmapped.images.keys().map(|(kind, arch)| format!("{}_{arch}", words::prefix(*kind))).collect();
+        other.push(format!("not loaded: {}", names.join(" ")));
+    }
     if coverage.general > 0 && !coverage.specialised.is_empty() {
         other.push(format!("specialised modules: {}", words::specialised(&coverage).join(", ")));
     }

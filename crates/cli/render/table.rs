@@ -101,6 +101,11 @@ impl<W: Write> Page<'_, W> {
             }
             self.coverage(&linked)?;
         }
+        let unmapped = Coverage::unmapped(member);
+        if unmapped.modules() > 0 {
+            writeln!(self.out, "  in places that no program has in its memory, so nothing loads it:")?;
+            self.coverage(&unmapped)?;
+        }
         self.foreign(member)?;
         self.summary(member)
     }

@@ -33,7 +33,8 @@ pub struct Limits {
     pub entry_header: usize,
     /// Bytes of a bare cubin that is read whole; of a larger one only the number is read.
     pub cubin_bytes: u64,
-    /// Bytes of a section table, of a table of names in a static library, of a dynamic section.
+    /// Bytes of a section table, of a dynamic section, of the `RECORD` of a wheel; a quarter of it for a table of names in a
+    /// static library.
     pub table_bytes: u64,
     /// Bytes of a bare PTX text that are looked at for kernels.
     pub ptx_bytes: usize,

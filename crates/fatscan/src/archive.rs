@@ -119,7 +119,17 @@ impl Inner<'_> {
             without = without.saturating_add(u64::from(leaf.member.is_none()));
             take.leaf(self.shown, leaf, &|allowance| self.prefix(&zip, allowance).unwrap_or_default())?;
         }
-        let record = self.record(&zip);
+        let record = match self.record(&zip) {
+            Ok(record) => record,
+            Err(size) => {
+                let say = || {
+                    let detail = format!("RECORD of {size} bytes, so that no hash was compared");
+                    Leaf::saying(Diagnostic::new(Code::LimitTable, self.at.clone(), detail))
+                };
+                take.leaf(self.shown, say(), &|_| say())?;
+                HashMap::new()
+            }
+        };
         let jobs = self.jobs(&zip, &record, room);
         let sizes = jobs.iter().filter(|job| job.skip.is_none() && job.member.size != u64::MAX);
         run.progress.expect(sizes.map(|job| job.member.size).fold(0, u64::saturating_add));
@@ -357,24 +367,26 @@ impl Inner<'_> {
         leaf
     }
 
-    /// The hashes that the wheel's `RECORD` states, by path, where they are to be compared.
-    fn record(&self, zip: &Zip) -> HashMap<Vec<u8>, [u8; 32]> {
+    /// The hashes that the wheel's `RECORD` states, by path, where they are to be compared; its size if it is too large.
+    fn record(&self, zip: &Zip) -> Result<HashMap<Vec<u8>, [u8; 32]>, u64> {
         let options = &self.run.options;
         if !(options.hashes || options.verify) || !is_wheel(self.at) {
-            return HashMap::new();
+            return Ok(HashMap::new());
         }
         let is_record = |member: &&ZipMember| {
             let folder = member.name.strip_suffix(b".dist-info/RECORD");
             folder.is_some_and(|folder| !folder.contains(&b'/')) && member.is_there()
         };
         let limit = options.limits.table_bytes;
-        let Some(member) = zip.members.iter().find(is_record).filter(|member| member.size <= limit) else {
-            return HashMap::new();
-        };
-        let Ok(mut stream) = open::member(self.source, member, &options.limits) else { return HashMap::new() };
+        let Some(member) = zip.members.iter().find(is_record) else { return Ok(HashMap::new()) };
+        if member.size > limit {
+            return Err(member.size);
+        }
+        // one that cannot be opened is told of as a member
+        let Ok(mut stream) = open::member(self.source, member, &options.limits) else { return Ok(HashMap::new()) };
         stream.fill(usize::try_from(member.size).unwrap_or(0));
         let rows = stream.window().split(|byte| *byte == b'\n').filter_map(row);
-        rows.collect()
+        Ok(rows.collect())
     }
 }
 

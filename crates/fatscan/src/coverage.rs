@@ -49,14 +49,24 @@ pub fn is_specialised(module: &Module) -> bool {
 
 impl Coverage {
     /// The coverage by code that the driver loads (`relocatable` false; unknown linkage counts as loadable) or by code
-    /// that still needs a device link.
+    /// that still needs a device link. What no program has in its memory is in neither.
     #[must_use]
     pub fn of(member: &Member, relocatable: bool) -> Self {
+        Self::by(member, true, |image| (image.linkage == Linkage::Relocatable) == relocatable)
+    }
+
+    /// The coverage by code in places that no program which loads the file has in its memory.
+    #[must_use]
+    pub fn unmapped(member: &Member) -> Self {
+        Self::by(member, false, |_| true)
+    }
+
+    fn by(member: &Member, mapped: bool, counts: impl Fn(&Image) -> bool) -> Self {
         let mut coverage = Self::default();
         let mut specialised: BTreeMap<BTreeSet<(CodeKind, gpu_arch::Arch)>, usize> = BTreeMap::new();
-        let counts = |image: &&Image| (image.linkage == Linkage::Relocatable) == relocatable;
-        for module in member.modules.iter().filter(|module| module.source != Source::OffloadBundle) {
-            let images = module.images.iter().filter(counts);
+        let modules = member.modules.iter().filter(|module| module.source != Source::OffloadBundle);
+        for module in modules.filter(|module| module.mapped.unwrap_or(true) == mapped) {
+            let images = module.images.iter().filter(|image| counts(image));
             let keys: Vec<_> = images.filter_map(|image| Some((image.kind, image.arch?))).collect();
             if keys.is_empty() {
                 continue;

@@ -296,7 +296,8 @@ impl File<'_> {
 
     /// A static library: every object by itself.
     fn archive(&mut self, at: &Locator, object: Option<&Arc<Object>>, stream: &mut dyn ByteStream) {
-        let mut walk = ArchiveWalk::new(NAMES);
+        let names = usize::try_from(self.state.run.limits().table_bytes / NAMES).unwrap_or(usize::MAX);
+        let mut walk = ArchiveWalk::new(names);
         while let Some(step) = walk.next(stream) {
             if self.state.is_put_off() || self.state.run.is_cancelled() {
                 return;
@@ -428,8 +429,8 @@ impl File<'_> {
 /// A section table up to this size is read without asking; of a larger one this many copies are held, records and rows.
 const SMALL_TABLE: u64 = 256 * 1024;
 const TABLES: u64 = 5;
-/// Bytes of a table of names of a static library.
-const NAMES: usize = 1 << 20;
+/// A table of names of a static library is held while the library is read: by every thread one, so it gets this part.
+const NAMES: u64 = 4;
 
 const fn is_host(format: Format) -> bool {
     matches!(format, Format::Elf | Format::Pe | Format::Coff | Format::MachO)

@@ -58,17 +58,18 @@ pub(crate) fn ordered<T: Sync, R: Send>(
         let own = items.get(*index).map_or(0, &weight);
         core::cmp::Reverse(if own > large { own } else { 0 })
     });
+    let units = units(&order, |index| items.get(index).map_or(0, &weight), large / UNITS);
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, receiver) = mpsc::channel();
     pool.in_place_scope(|scope| {
         for _ in 0..threads {
-            let (sender, order, next, stopped, work) = (sender.clone(), &order, &next, &stopped, &work);
+            let (sender, units, next, stopped, work) = (sender.clone(), &units, &next, &stopped, &work);
             scope.spawn(move |_| {
                 while !stopped.load(Ordering::Relaxed) {
-                    let Some(index) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() else { return };
-                    let Some(item) = items.get(index) else { return };
+                    let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
+                    let own = unit.iter().filter_map(|index| Some((*index, work(items.get(*index)?))));
                     // nobody listens any more once it was stopped
-                    if sender.send((index, work(item))).is_err() {
+                    if sender.send(own.collect::<Vec<_>>()).is_err() {
                         return;
                     }
                 }
@@ -77,8 +78,8 @@ pub(crate) fn ordered<T: Sync, R: Send>(
         drop(sender);
         let mut waiting = BTreeMap::new();
         let mut place = 0usize;
-        for (index, result) in receiver {
-            waiting.insert(index, result);
+        for unit in receiver {
+            waiting.extend(unit);
             while let Some(result) = waiting.remove(&place) {
                 if deliver(place, result).is_break() {
                     stopped.store(true, Ordering::Relaxed);
@@ -89,6 +90,29 @@ pub(crate) fn ordered<T: Sync, R: Send>(
         }
         ControlFlow::Continue(())
     })
+}
+
+/// A large item weighs as much as so many units of small ones.
+const UNITS: u64 = 16;
+/// Items of a unit: handing each over by itself costs more than a look at a small file.
+const UNIT: usize = 64;
+
+/// The order cut into pieces that weigh at most `most`, and are one item or 64 at most.
+fn units(order: &[usize], weight: impl Fn(usize) -> u64, most: u64) -> Vec<&[usize]> {
+    let mut units = Vec::new();
+    let mut rest = order;
+    while !rest.is_empty() {
+        let mut sum = 0u64;
+        let fits = |index: &&usize| {
+            sum = sum.saturating_add(weight(**index));
+            sum <= most
+        };
+        let length = rest.iter().take(UNIT).take_while(fits).count().max(1);
+        let (unit, behind) = rest.split_at_checked(length).unwrap_or((rest, &[]));
+        units.push(unit);
+        rest = behind;
+    }
+    units
 }
 
 /// Bytes that one thread searches before all of them agree on where the first match is.

@@ -1,5 +1,6 @@
 //! What one scan shares between its threads.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -141,7 +142,7 @@ impl Names {
         let Table { known, copy } = &mut *table;
         copy.clear();
         copy.extend_from_slice(name);
-        let name = String::from_utf8_lossy(copy);
+        let name = core::str::from_utf8(copy).map_or_else(|_| String::from_utf8_lossy(copy), Cow::Borrowed);
         match known.get(&*name) {
             Some(name) => (Arc::clone(name), false),
             None => {

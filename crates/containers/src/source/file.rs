@@ -69,13 +69,13 @@ pub fn open_file(
         let what = if kind.is_dir() { "is a directory" } else { "not a regular file" };
         return Err(io::Error::new(io::ErrorKind::Unsupported, what));
     }
-    let mut file = File::open(path)?;
-    let metadata = file.metadata()?;
+    let mut file = open(path)?;
     let mut start = Vec::with_capacity(prefix);
     (&mut file).take(u64::try_from(prefix).unwrap_or(u64::MAX)).read_to_end(&mut start)?;
     if !wanted(&start) {
         return Ok(None);
     }
+    let metadata = file.metadata()?;
     let stated = metadata.len();
     if stated <= SMALL {
         // what was read stays read
@@ -95,6 +95,18 @@ pub fn open_file(
     };
     let bytes = if maps { Bytes::Map(Guarded::new(&file)?) } else { Bytes::File };
     Ok(Some(FileSource { bytes, length: stated, file, opened: Some(Stamp::of(&metadata)) }))
+}
+
+/// Opens for reading; a pipe that took the place of the file meanwhile is not waited for.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 /// Whether a file lies on a file system of this machine.

@@ -47,6 +47,10 @@ impl<S: ByteStream> Finder<'_, '_, S> {
             self.cut(offset, &head);
             return;
         }
+        if self.is_host() && self.is_blank(whole) {
+            self.no_cubin(offset, "nothing but zeros behind its file header".to_owned());
+            return;
+        }
         let (arch, has_kernels, toolkit, kernels) =
             match Cubin::parse(self.stream.window().get(..whole).unwrap_or_default()) {
                 Ok(cubin) => (cubin.arch, cubin.has_kernels, cubin.toolkit, self.bare_kernels(whole)),
@@ -108,6 +112,12 @@ impl<S: ByteStream> Finder<'_, '_, S> {
         }
         let more = self.stream.window().get(table..whole).unwrap_or_default();
         !memchr::memmem::find_iter(more, b"\x7fELF").any(|at| more.get(at..).is_some_and(Head::matches))
+    }
+
+    /// Whether nothing but zeros stands behind the file header of the cubin at hand.
+    fn is_blank(&self, whole: usize) -> bool {
+        let behind = self.stream.window().get(cubin::HEAD_SIZE..whole).unwrap_or_default();
+        behind.iter().all(|byte| *byte == 0)
     }
 
     /// Whether a section table begins where the cubin at hand states it: its first row is always zeros.
