@@ -104,6 +104,22 @@ fn names_that_readers_read_differently_are_errors() {
 }
 
 #[test]
+fn two_files_for_one_path_are_errors_unless_they_are_the_same() {
+    for other in ["pkg/a.so", "pkg//a.so", "./pkg/../pkg/a.so", "/pkg/a.so"] {
+        let twice = |second: &[u8]| Zip::new().deflated("pkg/a.so", &library("90")).stored(other, second).bytes();
+        assert_eq!(said(&checked("x.zip", &twice(&library("90")))), [], "{other}");
+        let is_same = other != "./pkg/../pkg/a.so";
+        let expected = if is_same { vec![(Code::MemberAmbiguous, Level::Error); 2] } else { Vec::new() };
+        assert_eq!(said(&checked("x.zip", &twice(&library("70")))), expected, "{other}");
+        // what is installed may be no library with code
+        let expected = if is_same { vec![(Code::MemberAmbiguous, Level::Error)] } else { Vec::new() };
+        assert_eq!(said(&checked("x.zip", &twice(b"a text"))), expected, "{other}");
+    }
+    let texts = Zip::new().deflated("a.py", b"x = 1").deflated("a.py", b"x = 2").bytes();
+    assert_eq!(said(&checked("x.zip", &texts)), []);
+}
+
+#[test]
 fn members_over_each_other_are_read_once() {
     let data = library("90");
     let zip = Zip::new().stored("a.so", &data).stored("b.so", &data).bytes();

@@ -18,17 +18,21 @@ fn misleads(character: char) -> bool {
     character.is_control() || direction || more || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// Whether every byte is a visible one of ASCII or a blank, and none is `#`; of long names most are.
+/// Whether every byte is a visible one of ASCII or a blank, and none is `#` or a colon at the start of a word; of long names
+/// most are.
 fn is_plain(text: &str) -> bool {
-    // without an early end the compiler makes vector code of it
-    !text.bytes().fold(false, |any, byte| any | !matches!(byte, b' '..=b'~') | (byte == b'#'))
+    let behind = text.as_bytes().get(1..).unwrap_or_default().iter();
+    // without an early end the compiler makes vector code of both
+    let odd = text.bytes().fold(false, |any, byte| any | !matches!(byte, b' '..=b'~') | (byte == b'#'));
+    let begins = text.bytes().zip(behind).fold(false, |any, (byte, next)| any | ((byte == b' ') & (*next == b':')));
+    !(odd | begins | text.starts_with(':'))
 }
 
 /// Text for people: one line, and no command to a terminal or to a system that reads logs. `::` begins a command of
 /// GitHub at the start of a line, and any word may come to stand there; `##[`, `##vso[` and `##teamcity[` begin one of
 /// others anywhere. Text that went through it stays as it is.
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    if is_plain(text) && !text.starts_with("::") && !text.contains(" ::") {
+    if is_plain(text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());

@@ -84,6 +84,7 @@ impl Visit {
             if kernel || !self.seen.insert(real.clone()) {
                 continue;
             }
+            let is_below = real.starts_with(&self.root);
             let entries = match fs::read_dir(&directory) {
                 Ok(entries) => entries,
                 Err(error) => {
@@ -110,8 +111,10 @@ impl Visit {
                 } else if is(FileType::is_file) {
                     match entry.metadata() {
                         Ok(metadata) => {
-                            // the directory is canonical, and so is a file in it that is no link
-                            self.seen.insert(real.join(&name));
+                            // what is below the root has a path of its own there, and needs no memory
+                            if !is_below {
+                                self.seen.insert(real.join(&name));
+                            }
                             self.tree.files.push(TreeFile { relative, path: entry.path(), size: metadata.len() });
                         }
                         Err(error) => self.tree.problems.push((relative, error)),
@@ -134,7 +137,7 @@ impl Visit {
         }
         if metadata.is_dir() {
             self.directory(path, relative);
-        } else if metadata.is_file() && self.seen.insert(real) {
+        } else if metadata.is_file() && !real.starts_with(&self.root) && self.seen.insert(real) {
             self.tree.files.push(TreeFile { relative, path, size: metadata.len() });
         }
     }

@@ -308,6 +308,10 @@ impl Inner<'_> {
             Some(MemberDoubt::LocalSizes) => {
                 "its own header states another method, size or checksum than the directory"
             }
+            // of two texts it is nobody's concern here
+            Some(MemberDoubt::SameName) if leaf.is_candidate => {
+                "another member with other bytes is unpacked to the same path"
+            }
             _ => "",
         };
         if !detail.is_empty() {

@@ -1,4 +1,5 @@
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 
 use memchr::memmem;
@@ -55,6 +56,9 @@ pub enum MemberDoubt {
     LocalName,
     /// Its own header states another method, size or checksum than the directory.
     LocalSizes,
+    /// Another member with other bytes has its name, or one that an unpacker makes the same of: the last one stays, or the
+    /// first.
+    SameName,
 }
 
 /// One file in a zip archive.
@@ -103,6 +107,11 @@ const END_MAGIC: &[u8] = b"PK\x05\x06";
 /// Bytes of a member's own header before its name.
 const LOCAL_SIZE: usize = 30;
 const LOCAL_MAGIC: &[u8] = b"PK\x03\x04";
+
+/// The parts of a path that an unpacker keeps.
+fn parts(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+    name.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"." | b".."))
+}
 
 struct At<'source>(&'source dyn Source);
 
@@ -210,6 +219,7 @@ impl Zip {
             zip.doubts.push(ZipDoubt::TwoEnds);
         }
         zip.mark_overlaps(&mut places, archive.directory_offset());
+        zip.mark_same_names();
         if first > 0 && !cut {
             zip.doubts.push(ZipDoubt::Prefix(first));
         }
@@ -217,6 +227,30 @@ impl Zip {
             zip.add_unlisted(Self::from_local_headers(source, limits).members, limits.entries);
         }
         zip
+    }
+
+    /// Members that an unpacker writes to the same file, unless they are the same.
+    fn mark_same_names(&mut self) {
+        let hash = |member: &ZipMember| {
+            let mut hasher = DefaultHasher::new();
+            parts(&member.name).for_each(|part| part.hash(&mut hasher));
+            hasher.finish()
+        };
+        let mut order: Vec<(u64, usize)> = self.members.iter().map(hash).zip(0..).collect();
+        order.sort_unstable();
+        let mut same = Vec::new();
+        for pair in order.windows(2) {
+            let [(one, first), (other, second)] = *pair else { continue };
+            let (Some(a), Some(b)) = (self.members.get(first), self.members.get(second)) else { continue };
+            if one == other && (a.size, a.checksum) != (b.size, b.checksum) && parts(&a.name).eq(parts(&b.name)) {
+                same.extend([first, second]);
+            }
+        }
+        for index in same {
+            if let Some(member) = self.members.get_mut(index) {
+                member.doubt = member.doubt.or(Some(MemberDoubt::SameName));
+            }
+        }
     }
 
     /// Members whose header or data lie within those of another, or in the directory: each byte is one member's.

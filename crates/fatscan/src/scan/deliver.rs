@@ -1,0 +1,216 @@
+//! Results on their way to a sink: at once, or kept for their turn; the totals of a run are cut here.
+
+use core::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::Sink;
+use crate::diagnostic::Diagnostic;
+use crate::model::{Artefact, Member, Unread};
+use crate::object::Leaf;
+use crate::run::{Allowance, Run, Used};
+
+/// What the files of a directory add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    pub(super) size: u64,
+    pub(super) without: u64,
+    pub(super) members: u64,
+    pub(super) archives: u64,
+    pub(super) unread: bool,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, more: Self) {
+        self.size = self.size.saturating_add(more.size);
+        self.without = self.without.saturating_add(more.without);
+        self.members = self.members.saturating_add(more.members);
+        self.archives = self.archives.saturating_add(more.archives);
+        self.unread |= more.unread;
+    }
+}
+
+/// Something for a sink, kept for its turn.
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    Begin(Artefact),
+    /// Shared by all members of an artefact.
+    Member(Arc<Artefact>, Box<Member>),
+    Diagnostic(Diagnostic),
+    Unread(Unread),
+    End(Artefact),
+}
+
+impl Event {
+    pub(super) fn send(self, sink: &mut dyn Sink) -> ControlFlow<()> {
+        match self {
+            Self::Begin(artefact) => sink.begin(&artefact),
+            Self::Member(artefact, member) => sink.member(&artefact, *member),
+            Self::Diagnostic(diagnostic) => sink.diagnostic(diagnostic),
+            Self::Unread(unread) => sink.unread(unread),
+            Self::End(artefact) => sink.end(&artefact),
+        }
+    }
+}
+
+/// Where results go for good: the totals of the run are cut here, in the order of places.
+pub(super) struct Out<'a> {
+    pub(super) sink: &'a mut dyn Sink,
+    pub(super) run: &'a Run,
+    pub(super) committed: Used,
+}
+
+/// A result that may have to be made again with what is left of the totals.
+pub(crate) trait Outcome {
+    fn used(&self) -> Used;
+    fn is_put_off(&self) -> bool;
+}
+
+impl Outcome for Leaf {
+    fn used(&self) -> Used {
+        self.used
+    }
+
+    fn is_put_off(&self) -> bool {
+        self.put_off
+    }
+}
+
+impl Outcome for Kept {
+    fn used(&self) -> Used {
+        self.used
+    }
+
+    fn is_put_off(&self) -> bool {
+        self.put_off
+    }
+}
+
+impl Out<'_> {
+    /// The result if the totals hold it, else made again with what is left of them.
+    pub(super) fn committed<R: Outcome>(&mut self, result: R, again: &dyn Fn(Allowance) -> R) -> R {
+        let left = Allowance::whole(self.run.limits()).after(self.committed);
+        let result = if !result.is_put_off() && left.holds(result.used()) {
+            result
+        } else {
+            self.run.release(result.used());
+            drop(result);
+            again(left)
+        };
+        self.committed.add(result.used());
+        result
+    }
+}
+
+/// Takes the leaves of a task as they come.
+pub(crate) trait Take {
+    /// What a file may use; members go on in their order where it is exact.
+    fn allowance(&self) -> Allowance;
+    /// Whether it is the calling thread, which hands on at once what the others make.
+    fn is_live(&self) -> bool;
+    fn begin(&mut self, artefact: &Artefact) -> ControlFlow<()>;
+    /// `again` makes the leaf once more, with what is left of the totals.
+    fn leaf(&mut self, artefact: &Artefact, leaf: Leaf, again: &dyn Fn(Allowance) -> Leaf) -> ControlFlow<()>;
+    fn end(&mut self, artefact: &Artefact) -> ControlFlow<()>;
+    fn sums(&mut self) -> &mut Sums;
+}
+
+/// Hands on what comes at once.
+pub(super) struct Live<'a, 'out> {
+    pub(super) out: &'a mut Out<'out>,
+    pub(super) sums: Sums,
+}
+
+impl Take for Live<'_, '_> {
+    fn allowance(&self) -> Allowance {
+        Allowance::whole(self.out.run.limits())
+    }
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, artefact: &Artefact) -> ControlFlow<()> {
+        self.out.sink.begin(artefact)
+    }
+
+    fn leaf(&mut self, artefact: &Artefact, leaf: Leaf, again: &dyn Fn(Allowance) -> Leaf) -> ControlFlow<()> {
+        let leaf = self.out.committed(leaf, again);
+        leaf.diagnostics.into_iter().try_for_each(|diagnostic| self.out.sink.diagnostic(diagnostic))?;
+        leaf.unread.into_iter().try_for_each(|unread| self.out.sink.unread(unread))?;
+        match leaf.member {
+            Some(member) => self.out.sink.member(artefact, member),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn end(&mut self, artefact: &Artefact) -> ControlFlow<()> {
+        self.out.sink.end(artefact)
+    }
+
+    fn sums(&mut self) -> &mut Sums {
+        &mut self.sums
+    }
+}
+
+/// Keeps what comes for its turn.
+pub(super) struct Kept {
+    pub(super) events: Vec<Event>,
+    pub(super) sums: Sums,
+    pub(super) allowance: Allowance,
+    pub(super) used: Used,
+    pub(super) put_off: bool,
+    /// The artefact of the last member.
+    pub(super) shown: Option<Arc<Artefact>>,
+}
+
+impl Kept {
+    pub(super) fn new(allowance: Allowance) -> Self {
+        let (events, sums, used) = (Vec::new(), Sums::default(), Used::default());
+        Self { events, sums, allowance, used, put_off: false, shown: None }
+    }
+}
+
+impl Take for Kept {
+    fn allowance(&self) -> Allowance {
+        if self.allowance.is_exact { self.allowance.after(self.used) } else { self.allowance }
+    }
+
+    fn is_live(&self) -> bool {
+        false
+    }
+
+    fn begin(&mut self, artefact: &Artefact) -> ControlFlow<()> {
+        self.events.push(Event::Begin(artefact.clone()));
+        ControlFlow::Continue(())
+    }
+
+    fn leaf(&mut self, artefact: &Artefact, leaf: Leaf, _: &dyn Fn(Allowance) -> Leaf) -> ControlFlow<()> {
+        self.put_off |= leaf.put_off;
+        self.used.add(leaf.used);
+        self.events.extend(leaf.diagnostics.into_iter().map(Event::Diagnostic));
+        self.events.extend(leaf.unread.into_iter().map(Event::Unread));
+        if let Some(member) = leaf.member {
+            let shown = match &self.shown {
+                Some(shown) if shown.at == artefact.at => Arc::clone(shown),
+                _ => Arc::new(artefact.clone()),
+            };
+            self.shown = Some(Arc::clone(&shown));
+            self.events.push(Event::Member(shown, Box::new(member)));
+        }
+        if self.put_off {
+            // the whole task is done again: what it holds until then is wasted
+            self.events.clear();
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self, artefact: &Artefact) -> ControlFlow<()> {
+        self.events.push(Event::End(artefact.clone()));
+        ControlFlow::Continue(())
+    }
+
+    fn sums(&mut self) -> &mut Sums {
+        &mut self.sums
+    }
+}
