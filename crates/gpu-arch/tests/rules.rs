@@ -74,16 +74,24 @@ fn zstd_needs_driver_550() {
     assert_eq!(judged(&images, &with_cuda("8.9", "12.4")).verdict, Verdict::Native);
 }
 
-// What the driver cannot read is passed over: uncompressed PTX beside it still runs, the zstd
-// entry is a note.
+// The driver selects the cubin and is bound to it; whether it falls back to the PTX that it could compile nobody has
+// measured.
 #[test]
-fn an_image_that_the_driver_cannot_read_is_passed_over() {
+fn what_is_selected_and_too_new_is_unknown_where_another_image_would_do() {
     let images = [zstd(sass("sm_89")), ptx("80", "7.8")];
     let verdict = judged(&images, &with_driver("8.9", "535.183.01"));
-    assert_eq!((verdict.verdict, verdict.picked), (Verdict::Jit, Some(1)));
-    assert!(verdict.reasons.is_empty());
-    assert_eq!(verdict.notes.len(), 1);
-    assert_eq!(verdict.notes[0].code, ReasonCode::Zstd);
+    assert_eq!((verdict.verdict, verdict.picked), (Verdict::Unknown, Some(0)));
+    assert_eq!(codes(&verdict), [ReasonCode::Zstd, ReasonCode::Uncertain]);
+    assert!(verdict.reasons[1].text.contains("whether it falls back to `compute_80` is not known"));
+    assert_eq!(verdict.needs_driver, driver("550"));
+    assert_eq!(judged(&images, &with_driver("8.9", "550.54.14")).verdict, Verdict::Native);
+    // of two PTX texts the nearer one is selected
+    let images = [ptx("86", "8.7"), ptx("80", "7.8")];
+    let verdict = judged(&images, &with_cuda("8.9", "12.4"));
+    assert_eq!((verdict.verdict, verdict.picked), (Verdict::Unknown, Some(0)));
+    // where the other one does not run either, the verdict is the selected one's
+    let images = [zstd(sass("sm_89")), ptx("90", "7.8")];
+    assert_eq!(judged(&images, &with_driver("8.9", "535.183.01")).verdict, Verdict::DriverTooOld);
 }
 
 // ABI 8 came with CUDA 12.8 for sm_100 and up (r570), with 13.0 for all others (r580).
@@ -248,14 +256,6 @@ fn the_picked_image_is_a_then_f_then_plain() {
     assert_eq!(judged(&ptx_images, &with_cuda("10.3", "13.0")).picked, Some(1));
     assert_eq!(judged(&ptx_images, &with_cuda("12.0", "13.0")).picked, Some(0));
     assert_eq!(judged(&[ptx("80", "7.8"), ptx("86", "7.8")], &with_cuda("8.9", "12.4")).picked, Some(1));
-}
-
-// Of two PTX texts the driver compiles the one that it can.
-#[test]
-fn ptx_that_is_too_new_is_passed_over() {
-    let images = [ptx("86", "8.7"), ptx("80", "7.8")];
-    let verdict = judged(&images, &with_cuda("8.9", "12.4"));
-    assert_eq!((verdict.verdict, verdict.picked), (Verdict::Jit, Some(1)));
 }
 
 // Tegra: driver numbers of L4T (540.4.0 with CUDA 12.6) are not those of the desktop, so only the

@@ -95,14 +95,14 @@ fn demand(
 /// What an image asks of the driver.
 pub(crate) fn of_image(code: &Code, known: &Known) -> Vec<Condition> {
     let mut conditions = Vec::new();
-    if let Target::Ptx(arch, isa) = code.target {
+    if let Target::Ptx(arch, isa) = code.found() {
         conditions.extend(of_ptx(arch, isa, known));
     }
     if code.zstd {
         let by = "zstd compression";
         conditions.push(implements(known, Some(ZSTD), ReasonCode::Zstd, 200, by));
     }
-    match (code.target, code.cubin_abi) {
+    match (code.found(), code.cubin_abi) {
         (Target::Sass(arch), Some(NEWEST_ABI)) => {
             let need = if arch.number() >= 100 { ABI_8_BLACKWELL } else { ABI_8 };
             let by = "cubin ABI 8 (inferred)";

@@ -107,14 +107,24 @@ pub fn ptx_covers(code: Arch, device: Capability) -> Coverage {
     }
 }
 
+/// The first architectures with `a` and with `f` code: a label `sm_89a` is no candidate anywhere.
+const FIRST_A: u32 = 90;
+const FIRST_F: u32 = 100;
+
 /// `a` code: its capability and no other.
 fn exactly(code: Arch, target: Arch) -> Coverage {
+    if code.number() < FIRST_A {
+        return Coverage::No;
+    }
     if renamed(code.number()) == renamed(target.number()) { Coverage::Yes } else { Coverage::No }
 }
 
 /// `f` code: the same family, the same or a higher minor. Who belongs to a family is only known of
 /// architectures in the table.
 fn family(code: Arch, device: Capability, target: Arch) -> Coverage {
+    if code.number() < FIRST_F {
+        return Coverage::No;
+    }
     if renamed(code.number()) == renamed(target.number()) {
         return Coverage::Yes;
     }

@@ -6,7 +6,7 @@ use crate::catalogue::{architecture, architectures, newest_isa_cuda};
 use crate::target::Target;
 use crate::version::{CudaVersion, DriverVersion};
 
-use super::code::Code;
+use super::code::{Code, Payload};
 use super::condition::Met;
 use super::coverage::{Coverage, is_tegra, ptx_covers, sass_covers};
 
@@ -46,6 +46,39 @@ pub(crate) fn jit_disabled(device: Capability) -> String {
 /// SASS fits, but is to be ignored.
 pub(crate) fn sass_ignored(device: Capability) -> String {
     format!("`CUDA_FORCE_PTX_JIT` is set, and there is no PTX that fits compute capability {device}")
+}
+
+/// The driver refuses what it selected.
+pub(crate) fn mismatch(code: &Code, device: Capability) -> String {
+    let label = code.target.without_isa();
+    if code.payload == Payload::Foreign {
+        let what = if matches!(label, Target::Sass(_)) { "cubin" } else { "PTX" };
+        return format!("the driver selects what is labelled `{label}`, which holds no {what}, and refuses it");
+    }
+    let found = code.found().without_isa();
+    format!(
+        "the driver selects what is labelled `{label}`, which holds code for `{found}`, and refuses it: {}, not on {device}",
+        runs_on(found)
+    )
+}
+
+/// Nobody can look into it.
+pub(crate) fn obfuscated(target: Target) -> String {
+    format!("the text of `{}` is obfuscated, so that its own target does not show", target.without_isa())
+}
+
+/// The payload does not tell what it is for.
+pub(crate) fn unclear(target: Target) -> String {
+    format!("what the payload of `{}` is for could not be read", target.without_isa())
+}
+
+/// The selected image asks for a newer driver than there is, and another one does not.
+pub(crate) fn fallback(selected: Target, other: Target) -> String {
+    format!(
+        "the driver selects `{}`, which it is too old for; whether it falls back to `{}` is not known",
+        selected.without_isa(),
+        other.without_isa()
+    )
 }
 
 /// What an architecture runs on.

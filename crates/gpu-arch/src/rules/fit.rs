@@ -4,7 +4,7 @@ use crate::catalogue::is_newer_than_branches;
 use crate::target::Target;
 use crate::version::{CudaVersion, DriverVersion};
 
-use super::code::Code;
+use super::code::{Code, Payload};
 use super::condition::{self, Condition, Met};
 use super::coverage::{Coverage, ptx_covers, sass_covers};
 use super::device::Device;
@@ -38,7 +38,10 @@ pub fn runs(code: &Code, device: &Device, environment: &Environment) -> Fit {
 /// As [`runs`], with the driver's facts looked up before.
 pub(crate) fn fit(code: &Code, device: &Device, known: &Known, environment: &Environment) -> Fit {
     let capability = device.capability;
-    let coverage = coverage(code, device, known);
+    let labelled = coverage(code, code.target, device, known);
+    let found = coverage(code, code.found(), device, known);
+    let is_refused = code.payload == Payload::Foreign || (labelled != Coverage::No && found == Coverage::No);
+    let coverage = if is_refused { Coverage::No } else { labelled.max(found) };
     let mut fit = Fit {
         verdict: match code.target {
             Target::Sass(_) => Verdict::Native,
@@ -52,7 +55,7 @@ pub(crate) fn fit(code: &Code, device: &Device, known: &Known, environment: &Env
     if let Some(condition) = condition::of_device(device, known) {
         fit.hold_to(condition);
     }
-    match (coverage, code.target) {
+    match (labelled, code.target) {
         (Coverage::No, target) => {
             let code_of_reason = match target {
                 Target::Lto(_) => ReasonCode::LtoOnly,
@@ -72,12 +75,22 @@ pub(crate) fn fit(code: &Code, device: &Device, known: &Known, environment: &Env
             fit.refuse(Reason::new(ReasonCode::JitDisabled, Some(223), text));
             return fit;
         }
-        (Coverage::Uncertain, target) => {
-            fit.verdict = fit.verdict.max(Verdict::Unknown);
-            let text = explain::uncertain(target, capability);
-            fit.add(Reason::new(ReasonCode::Uncertain, None, text));
+        (_, target) if is_refused => {
+            let error = if matches!(target, Target::Sass(_)) { INVALID_SOURCE } else { INVALID_PTX };
+            let text = explain::mismatch(code, capability);
+            fit.refuse(Reason::new(ReasonCode::LabelMismatch, Some(error), text));
+            return fit;
         }
-        (Coverage::Yes, _) => {}
+        _ => {}
+    }
+    if coverage == Coverage::Uncertain {
+        let target = if labelled == Coverage::Uncertain { code.target } else { code.found() };
+        fit.doubt(ReasonCode::Uncertain, explain::uncertain(target, capability));
+    }
+    match code.payload {
+        Payload::Obfuscated => fit.doubt(ReasonCode::Obfuscated, explain::obfuscated(code.target)),
+        Payload::Unclear => fit.doubt(ReasonCode::Uncertain, explain::unclear(code.target)),
+        Payload::Unread | Payload::Is(_) | Payload::Foreign => {}
     }
     for condition in condition::of_image(code, known) {
         fit.hold_to(condition);
@@ -85,9 +98,14 @@ pub(crate) fn fit(code: &Code, device: &Device, known: &Known, environment: &Env
     fit
 }
 
-/// Whether the architecture fits.
-fn coverage(code: &Code, device: &Device, known: &Known) -> Coverage {
-    match code.target {
+/// The error of a cubin whose payload the driver refuses.
+const INVALID_SOURCE: u32 = 300;
+/// The same of PTX.
+const INVALID_PTX: u32 = 218;
+
+/// Whether an architecture, that of the label or of the payload, fits.
+pub(super) fn coverage(code: &Code, target: Target, device: &Device, known: &Known) -> Coverage {
+    match target {
         _ if code.is_32bit => Coverage::No,
         Target::Sass(arch) => sass_covers(arch, device.capability, known.is_unified()),
         Target::Ptx(arch, _) => ptx_covers(arch, device.capability),
@@ -103,6 +121,12 @@ impl Fit {
 
     fn add(&mut self, reason: Reason) {
         insert(&mut self.reasons, reason);
+    }
+
+    /// Makes the verdict no better than unknown.
+    fn doubt(&mut self, code: ReasonCode, text: String) {
+        self.verdict = self.verdict.max(Verdict::Unknown);
+        self.add(Reason::new(code, None, text));
     }
 
     fn refuse(&mut self, reason: Reason) {

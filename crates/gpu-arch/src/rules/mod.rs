@@ -4,9 +4,10 @@
 //! a driver loads) are [`judge_module`]. Both answer with a [`Verdict`] and its [`Reason`]s, and
 //! look at nothing but their arguments.
 //!
-//! Each image gets the worst of what holds for it: does the architecture fit, does the driver know
-//! the device, is the driver new enough. A module gets the best of its images. So adding an image
-//! never makes a verdict worse, and neither does a newer driver that still supports the device.
+//! Each image gets the worst of what holds for it: does the architecture fit, is the payload what the label
+//! says, does the driver know the device, is the driver new enough. A module gets the verdict of the one image
+//! that the driver selects ([`select`]): it commits to that, whatever else is there. So adding an image that the
+//! driver would take never makes a verdict worse, and neither does a newer driver that still supports the device.
 //!
 //! ```
 //! use gpu_arch::rules::{Code, Device, Environment, Verdict, judge_module};
@@ -34,9 +35,10 @@ mod fit;
 mod known;
 mod module;
 mod reason;
+mod select;
 mod verdict;
 
-pub use code::Code;
+pub use code::{Code, Payload};
 pub use condition::{Condition, Met, runtime_condition};
 pub use coverage::{Coverage, ptx_covers, sass_covers};
 pub use device::{Device, Driver};
@@ -44,4 +46,5 @@ pub use environment::Environment;
 pub use fit::{Fit, runs};
 pub use module::{ModuleVerdict, judge_module};
 pub use reason::{Reason, ReasonCode};
+pub use select::select;
 pub use verdict::Verdict;

@@ -1,8 +1,5 @@
 //! The images of one module on one device.
 
-use std::cmp::Reverse;
-
-use crate::arch::{Arch, Suffix};
 use crate::target::Target;
 use crate::version::{CudaVersion, DriverVersion};
 
@@ -15,17 +12,18 @@ use super::explain;
 use super::fit::{Fit, fit, hold, insert};
 use super::known::Known;
 use super::reason::{Reason, ReasonCode};
+use super::select::select_for;
 use super::verdict::Verdict;
 
 /// How a module and a device get on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModuleVerdict {
-    /// The verdict: the best of its images.
+    /// The verdict: that of the image that the driver selects.
     pub verdict: Verdict,
     /// Whether some image's architecture fits, the driver's age left aside.
     pub coverage: Coverage,
-    /// Which image was judged: the one that the driver takes, or, where it takes none, the one that
-    /// would load with the oldest of new enough drivers. Nothing where nothing fits.
+    /// Which image was judged: the one that the driver selects. Nothing where it selects none, or refuses it whatever
+    /// its age.
     pub picked: Option<usize>,
     /// Why, the headline first. Empty for code that runs; with an unknown driver the conditions
     /// under which it does.
@@ -52,10 +50,10 @@ impl ModuleVerdict {
     }
 }
 
-/// Judges the images of one module on one device.
+/// Judges the images of one module on one device: by the one that the driver selects ([`select`](super::select)).
 ///
-/// SASS comes first, the highest compatible architecture of it, and of equal numbers `a` before `f`
-/// before plain; then PTX likewise. Images that the driver does not take are passed over.
+/// Where that one needs a newer driver and another one would do, the verdict is unknown: nobody has measured whether
+/// the driver falls back.
 pub fn judge_module(images: &[Code], device: &Device, environment: &Environment) -> ModuleVerdict {
     if let Some(reason) = nothing_to_load(images) {
         return without_image(Verdict::NoDeviceCode, Coverage::No, vec![reason]);
@@ -63,22 +61,34 @@ pub fn judge_module(images: &[Code], device: &Device, environment: &Environment)
     let known = Known::of(device);
     let fits: Vec<Fit> = images.iter().map(|code| fit(code, device, &known, environment)).collect();
     let coverage = fits.iter().map(|fit| fit.coverage).min().unwrap_or(Coverage::No);
-    let best = images.iter().zip(&fits).enumerate().min_by_key(|(_, (code, fit))| (fit.verdict, preference(code, fit)));
-    match best {
-        Some((index, (_, best))) if best.verdict != Verdict::NotCovered => ModuleVerdict {
-            verdict: best.verdict,
-            coverage,
-            picked: Some(index),
-            reasons: best.reasons.clone(),
-            notes: notes(&fits, best),
-            needs_driver: best.needs_driver,
-            needs_cuda: best.needs_cuda,
-        },
-        _ => {
-            let reasons = refusals(images, &fits, device, &known);
-            without_image(Verdict::NotCovered, coverage, reasons)
-        }
+    let selected = select_for(images, device, &known, environment)
+        .and_then(|index| Some((index, images.get(index)?, fits.get(index)?)));
+    let Some((index, code, own)) = selected else {
+        return without_image(Verdict::NotCovered, coverage, refusals(images, &fits, device, &known));
+    };
+    // a driver may or may not fall back where it is too old for what it selects
+    let waits =
+        own.coverage != Coverage::No && !own.reasons.iter().any(|reason| reason.code == ReasonCode::JitDisabled);
+    let waits = waits && matches!(own.verdict, Verdict::DriverTooOld | Verdict::NotCovered);
+    let other = images.iter().zip(&fits).find(|(_, fit)| waits && fit.verdict.is_usable());
+    if own.verdict == Verdict::NotCovered && other.is_none() {
+        return without_image(Verdict::NotCovered, own.coverage, own.reasons.clone());
     }
+    let mut verdict = ModuleVerdict {
+        verdict: own.verdict,
+        coverage: own.coverage,
+        picked: Some(index),
+        reasons: own.reasons.clone(),
+        notes: notes(&fits, own),
+        needs_driver: own.needs_driver,
+        needs_cuda: own.needs_cuda,
+    };
+    if let Some((other, _)) = other {
+        verdict.verdict = Verdict::Unknown;
+        let text = explain::fallback(code.target, other.target);
+        insert(&mut verdict.reasons, Reason::new(ReasonCode::Uncertain, None, text));
+    }
+    verdict
 }
 
 /// Why a module has nothing that a driver could load.
@@ -96,27 +106,6 @@ fn nothing_to_load(images: &[Code]) -> Option<Reason> {
 
 fn without_image(verdict: Verdict, coverage: Coverage, reasons: Vec<Reason>) -> ModuleVerdict {
     ModuleVerdict { verdict, coverage, picked: None, reasons, notes: Vec::new(), needs_driver: None, needs_cuda: None }
-}
-
-/// What decides between images of one verdict; the least is taken. Code that no driver takes yet is
-/// judged by what it needs first: a demand newer than the tables is the largest.
-fn preference(code: &Code, fit: &Fit) -> impl Ord + use<> {
-    let need = match fit.verdict {
-        Verdict::DriverTooOld => (fit.needs_cuda.is_none(), fit.needs_cuda),
-        _ => (false, None),
-    };
-    let is_sass = matches!(code.target, Target::Sass(_));
-    (need, Reverse(is_sass), Reverse(strength(code.target.arch())))
-}
-
-/// Higher numbers are better, then `a`, `f`, plain. Source: nvlink 13.5.
-const fn strength(arch: Arch) -> (u32, u8) {
-    let suffix = match arch.suffix() {
-        Suffix::None => 0,
-        Suffix::F => 1,
-        Suffix::A => 2,
-    };
-    (arch.number(), suffix)
 }
 
 /// What images other than the judged one ask of the driver without getting it.

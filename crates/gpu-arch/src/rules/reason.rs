@@ -10,6 +10,14 @@ use crate::version::{CudaVersion, DriverVersion};
 pub enum ReasonCode {
     /// No image fits the device.
     NoImage,
+    /// The payload is for another GPU than its label says, or no code of that kind: the driver refuses what it selected.
+    LabelMismatch,
+    /// Nearly all kernels that load are empty.
+    EmptyKernels,
+    /// The driver may relink the file from the relocatable code in it.
+    MayRelink,
+    /// The PTX is obfuscated.
+    Obfuscated,
     /// The driver cannot compile PTX of this version.
     PtxIsa,
     /// The driver cannot decompress the entry.
@@ -49,6 +57,10 @@ impl ReasonCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             ReasonCode::NoImage => "no-image",
+            ReasonCode::LabelMismatch => "label-mismatch",
+            ReasonCode::EmptyKernels => "empty-kernels",
+            ReasonCode::MayRelink => "may-relink",
+            ReasonCode::Obfuscated => "obfuscated",
             ReasonCode::PtxIsa => "ptx-isa",
             ReasonCode::Zstd => "zstd",
             ReasonCode::CubinAbi => "cubin-abi",
@@ -75,11 +87,11 @@ impl ReasonCode {
         match self {
             ReasonCode::HostMismatch => 0,
             ReasonCode::DriverUnknownDevice | ReasonCode::DriverDroppedDevice => 1,
-            ReasonCode::NoImage | ReasonCode::JitDisabled => 2,
+            ReasonCode::NoImage | ReasonCode::LabelMismatch | ReasonCode::JitDisabled => 2,
             ReasonCode::RuntimeMajor => 3,
             ReasonCode::PtxIsa | ReasonCode::Zstd | ReasonCode::CubinAbi => 4,
-            ReasonCode::Uncertain => 5,
-            ReasonCode::ArchSplit | ReasonCode::Dispatching => 6,
+            ReasonCode::Uncertain | ReasonCode::Obfuscated | ReasonCode::MayRelink => 5,
+            ReasonCode::EmptyKernels | ReasonCode::ArchSplit | ReasonCode::Dispatching => 6,
             ReasonCode::RelocatableOnly
             | ReasonCode::LtoOnly
             | ReasonCode::StubsOnly
