@@ -56,20 +56,25 @@ def pip_arguments(wheel):
     return arguments
 
 
+def download(arguments, cache):
+    """Runs pip download; None, or a text that says why it failed."""
+    cache.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+    try:
+        done = subprocess.run([*command, "--dest", str(cache), *arguments], capture_output=True, text=True, timeout=900)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"pip: {error}"
+    lines = [line for line in done.stderr.strip().splitlines() if line.startswith("ERROR")] or ["pip gave no such file"]
+    return lines[0][:160] if done.returncode else None
+
+
 def fetch(entry, cache):
     """The path of the wheel, or a text that says why it is not there."""
-    cache.mkdir(parents=True, exist_ok=True)
     path = cache / entry["wheel"]
     if not path.exists():
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
-        command += ["--dest", str(cache)] + pip_arguments(entry["wheel"])
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=900)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return None, f"pip: {error}"
+        why = download(pip_arguments(entry["wheel"]), cache)
         if not path.exists():
-            lines = [line for line in done.stderr.strip().splitlines() if line.startswith("ERROR")] or ["pip gave no such file"]
-            return None, f"not downloaded: {lines[0][:160]}"
+            return None, f"not downloaded: {why or 'pip gave another file'}"
     if sha256(path) != entry["sha256"]:
         path.unlink()
         return None, "other bytes than expected (sha256)"
