@@ -50,7 +50,9 @@ def pip_arguments(wheel):
         for one in platform.split("."):
             arguments += ["--platform", one]
     if interpreter == "cp" and len(digits) > 1:
-        arguments += ["--python-version", f"{digits[0]}.{digits[1:]}", "--implementation", "cp", "--abi", abi]
+        # a wheel of the stable ABI says the oldest Python that it is built for, which its metadata may exclude
+        newest = "3.12" if abi == "abi3" else f"{digits[0]}.{digits[1:]}"
+        arguments += ["--python-version", newest, "--implementation", "cp", "--abi", abi]
     elif platform != "any":
         arguments += ["--python-version", "3.12", "--implementation", "py", "--abi", abi]
     return arguments
@@ -256,7 +258,7 @@ def self_test():
     assert "diagnostic" in damaged(lambda _, report: report["diagnostics"].append({"level": "error", "code": "FS1"}))[0]
     assert pip_arguments("torchao-0.18.0-cp310-abi3-manylinux_2_24_x86_64.manylinux_2_28_x86_64.whl") == [
         "torchao==0.18.0", "--no-deps", "--only-binary=:all:", "--platform", "manylinux_2_24_x86_64", "--platform", "manylinux_2_28_x86_64",
-        "--python-version", "3.10", "--implementation", "cp", "--abi", "abi3"]
+        "--python-version", "3.12", "--implementation", "cp", "--abi", "abi3"]
     assert pip_arguments("bitsandbytes_cuda102-0.26.0.post2-py3-none-any.whl") == ["bitsandbytes_cuda102==0.26.0.post2", "--no-deps", "--only-binary=:all:"]
     print("self-test passed")
 
