@@ -16,7 +16,7 @@ check:
 corpus *ARGS="--small":
     cargo build --release && python3 tests/corpus.py {{ARGS}}
 
-# verdicts on public wheels against what makers document and users report; without --small all (4 GB)
+# verdicts on public wheels against what makers document and users report; without --small all (6 GB)
 calibration *ARGS="--small":
     cargo build --release && python3 tests/calibration.py {{ARGS}}
 
