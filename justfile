@@ -16,6 +16,10 @@ check:
 corpus *ARGS="--small":
     cargo build --release && python3 tests/corpus.py {{ARGS}}
 
+# verdicts on public wheels against what makers document and users report; without --small all (6 GB)
+calibration *ARGS="--small":
+    cargo build --release && python3 tests/calibration.py {{ARGS}}
+
 # NVIDIA's cuobjdump on every fixture; with --wheels also on the small wheels
 oracle *ARGS:
     cargo build --release && python3 tests/oracle.py {{ARGS}}

@@ -50,26 +50,33 @@ def pip_arguments(wheel):
         for one in platform.split("."):
             arguments += ["--platform", one]
     if interpreter == "cp" and len(digits) > 1:
-        arguments += ["--python-version", f"{digits[0]}.{digits[1:]}", "--implementation", "cp", "--abi", abi]
+        # a wheel of the stable ABI says the oldest Python that it is built for, which its metadata may exclude
+        newest = "3.12" if abi == "abi3" else f"{digits[0]}.{digits[1:]}"
+        arguments += ["--python-version", newest, "--implementation", "cp", "--abi", abi]
     elif platform != "any":
         arguments += ["--python-version", "3.12", "--implementation", "py", "--abi", abi]
     return arguments
 
 
+def download(arguments, cache):
+    """Runs pip download; None, or a text that says why it failed."""
+    cache.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+    try:
+        done = subprocess.run([*command, "--dest", str(cache), *arguments], capture_output=True, text=True, timeout=900)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"pip: {error}"
+    lines = [line for line in done.stderr.strip().splitlines() if line.startswith("ERROR")] or ["pip gave no such file"]
+    return lines[0][:160] if done.returncode else None
+
+
 def fetch(entry, cache):
     """The path of the wheel, or a text that says why it is not there."""
-    cache.mkdir(parents=True, exist_ok=True)
     path = cache / entry["wheel"]
     if not path.exists():
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
-        command += ["--dest", str(cache)] + pip_arguments(entry["wheel"])
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=900)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            return None, f"pip: {error}"
+        why = download(pip_arguments(entry["wheel"]), cache)
         if not path.exists():
-            lines = [line for line in done.stderr.strip().splitlines() if line.startswith("ERROR")] or ["pip gave no such file"]
-            return None, f"not downloaded: {lines[0][:160]}"
+            return None, f"not downloaded: {why or 'pip gave another file'}"
     if sha256(path) != entry["sha256"]:
         path.unlink()
         return None, "other bytes than expected (sha256)"
@@ -251,7 +258,7 @@ def self_test():
     assert "diagnostic" in damaged(lambda _, report: report["diagnostics"].append({"level": "error", "code": "FS1"}))[0]
     assert pip_arguments("torchao-0.18.0-cp310-abi3-manylinux_2_24_x86_64.manylinux_2_28_x86_64.whl") == [
         "torchao==0.18.0", "--no-deps", "--only-binary=:all:", "--platform", "manylinux_2_24_x86_64", "--platform", "manylinux_2_28_x86_64",
-        "--python-version", "3.10", "--implementation", "cp", "--abi", "abi3"]
+        "--python-version", "3.12", "--implementation", "cp", "--abi", "abi3"]
     assert pip_arguments("bitsandbytes_cuda102-0.26.0.post2-py3-none-any.whl") == ["bitsandbytes_cuda102==0.26.0.post2", "--no-deps", "--only-binary=:all:"]
     print("self-test passed")
 
