@@ -11,7 +11,7 @@
 
 mod common;
 
-use fatscan::{Code, KernelDepth, Level, Mapping, Options, Report, scan_bytes, scan_paths};
+use fatscan::{Code, Holds, KernelDepth, Level, Mapping, Options, Report, scan_bytes, scan_paths};
 use testkit::ar::Flavour;
 use testkit::elf::Section;
 use testkit::fatbin::{Codec, wrapper};
@@ -213,9 +213,9 @@ fn payloads_that_are_none_are_errors() {
         let elf = Elf::shared().section(".nv_fatbin", &fatbin(&[sass("80"), entry])).bytes();
         let report = checked("x.so", &elf);
         assert!(said(&report).contains(&(Code::PayloadForeign, Level::Error)), "{:?}", report.diagnostics);
-        let begins: Vec<Option<bool>> =
-            report.artefacts[0].members[0].modules[0].images.iter().map(|image| image.begins).collect();
-        assert_eq!(begins, [Some(true), Some(false)]);
+        let images = &report.artefacts[0].members[0].modules[0].images;
+        assert!(matches!(images[0].holds, Some(Holds::Code { .. })), "{images:?}");
+        assert_eq!(images[1].holds, Some(Holds::Foreign));
     }
     // each codec as its writer makes it
     for codec in [Codec::Zstd, Codec::Lz4, Codec::Zlib, Codec::Lz4Frame] {

@@ -148,6 +148,9 @@ pub(crate) struct ExplainArgs {
     /// Judge every library by itself, also those that are alternatives to each other
     #[arg(long)]
     pub(crate) no_alternatives: bool,
+    /// Show every file, also of many those that load in full
+    #[arg(long)]
+    pub(crate) all_files: bool,
     /// How to print it
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub(crate) format: ExplainFormat,
@@ -222,9 +225,10 @@ pub(crate) struct CheckArgs {
     pub(crate) recording: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) driver: DriverArgs,
-    /// PTX that the driver compiles is enough
-    #[arg(long, help_heading = "Must run there")]
-    pub(crate) allow_jit: bool,
+    /// PTX that the driver compiles is enough: for all modules that load, or for at most PERCENT of them
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "100",
+          value_parser = clap::value_parser!(u8).range(0..=100), help_heading = "Must run there")]
+    pub(crate) allow_jit: Option<u8>,
     /// A file is enough of whose modules at least PERCENT load
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "1",
           value_parser = clap::value_parser!(u8).range(0..=100), help_heading = "Must run there")]

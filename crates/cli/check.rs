@@ -125,10 +125,12 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
         }
         None => Vec::new(),
     };
-    if contains.is_empty() && (args.strict || config.strict == Some(true)) {
+    let runs = args.device || args.recording.is_some() || !args.require.is_empty();
+    let runs = runs || !config.fleets.is_empty() || !config.any_of.is_empty();
+    if contains.is_empty() && !runs && (args.strict || config.strict == Some(true)) {
         return Err(Failure::with_hint(
-            "--strict without --contains",
-            "name what may be there: --contains \"8.0;9.0+PTX\"",
+            "--strict without --contains and without a GPU",
+            "name what may be there (--contains \"8.0;9.0+PTX\") or where all of it must run (--require 9.0)",
         ));
     }
     let mut levels = config.levels.clone();
@@ -174,7 +176,7 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
         None => Baseline::default(),
     };
     Ok(Demands {
-        allow_jit: args.allow_jit || config.allow_jit == Some(true),
+        allow_jit: args.allow_jit.or(config.allow_jit),
         allow_partial: args.allow_partial.or(config.allow_partial),
         allow_unknown: args.allow_unknown || config.allow_unknown == Some(true),
         contains,

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let judgement = judge(&report, &devices, &policy)?;
     match args.format {
         ExplainFormat::Text => {
-            render::explain::text(&report, &judgement, &environment, error)?;
+            render::explain::text(&report, &judgement, &environment, error, args.all_files)?;
             // what a note tells stands in the file's own lines
             let grave = report.diagnostics.iter().filter(|diagnostic| diagnostic.level != Level::Note);
             output::diagnostics(grave);

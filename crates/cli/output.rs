@@ -1,5 +1,6 @@
 //! Where words go: data to standard output, everything else to standard error.
 
+use std::collections::HashMap;
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use clap::error::ContextValue;
-use fatscan::{Diagnostic, Level};
+use fatscan::{Code, Diagnostic, Level, Locator};
 
 use crate::escape;
 use crate::failure::{CANNOT, Failure};
@@ -114,10 +115,22 @@ pub(crate) fn complain_of(text: &str, excerpt: &str, hint: Option<&str>) {
 
 /// The diagnostics for people.
 pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
-    say(|out| diagnostics.into_iter().try_for_each(|own| diagnostic(out, own)));
+    // what is said of many places of one file is shown once
+    let mut shown: Vec<(&Diagnostic, usize)> = Vec::new();
+    let mut known: HashMap<(Code, String, Locator), usize> = HashMap::new();
+    for own in diagnostics {
+        let mut file = own.at.clone();
+        (file.section, file.offset, file.image) = (None, None, None);
+        let first = *known.entry((own.code, own.message(), file)).or_insert(shown.len());
+        match shown.get_mut(first) {
+            Some((_, more)) => *more = more.saturating_add(1),
+            None => shown.push((own, 0)),
+        }
+    }
+    say(|out| shown.into_iter().try_for_each(|(own, more)| diagnostic(out, own, more)));
 }
 
-fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic) -> io::Result<()> {
+fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic, more: usize) -> io::Result<()> {
     let (word, style) = match diagnostic.level {
         Level::Error => ("error", AnsiColor::Red.on_default().bold()),
         Level::Warning => ("warning", AnsiColor::Yellow.on_default().bold()),
@@ -127,6 +140,9 @@ fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic) -> io::Result<()> {
     writeln!(out, "{style}{word}{style:#}[{}]: {}", diagnostic.code, escape::text(&diagnostic.message()))?;
     if !place.is_empty() {
         writeln!(out, "  at `{}`", escape::text(&place))?;
+    }
+    if more > 0 {
+        writeln!(out, "  and at {} of this file", crate::terminal::count(more, "more place", "more places"))?;
     }
     diagnostic.hint().map_or(Ok(()), |hint| writeln!(out, "  hint: {}", escape::text(hint)))
 }

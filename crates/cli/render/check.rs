@@ -75,6 +75,14 @@ fn summary(out: &mut impl Write, report: &Report, judgement: &Judgement, outcome
             parts.push(count(number, one, many));
         }
     }
+    for own in &outcome.assumptions {
+        let artefact = report.artefacts.get(own.artefact).map_or("", |artefact| artefact.path.as_str());
+        let driver =
+            own.driver.map_or_else(|| "a new enough driver".to_owned(), |driver| format!("driver {driver} or newer"));
+        let text = format!("assumes {driver} on {}: {artefact}: {}", own.devices.join(", "), own.texts.join("; "));
+        let words: Vec<&str> = text.split(' ').collect();
+        writeln!(out, "{}", wrap(&words, 4, 0, width()))?;
+    }
     let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
     writeln!(out, "{style}{word}{style:#}: {artefacts}{devices}, {found}")
 }

@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use fatscan::json::Document;
 use fatscan::{
-    Artefact, ArtefactJudgement, CodeKind, Judgement, Load, MemberVerdict, Report, advise, reasons_of_error,
+    Artefact, ArtefactJudgement, ArtefactVerdict, CodeKind, Judgement, Limit, LimitKind, Load, Member, MemberJudgement,
+    MemberVerdict, Report, Standing, advise, copies, reasons_of_error, standing,
 };
 use gpu_arch::catalogue::{self, CudaError};
-use gpu_arch::rules::{Device, Environment, ReasonCode, Verdict};
+use gpu_arch::rules::{Device, Environment, Reason, ReasonCode, Verdict};
 
 use crate::terminal::{count, width, wrap};
 use crate::{escape, output};
@@ -25,7 +26,7 @@ pub(crate) fn json(document: &Document) -> io::Result<()> {
 /// What an error means, without a file.
 pub(crate) fn error_alone(error: &CudaError) -> io::Result<()> {
     let mut out = output::text();
-    let mut page = Page { out: &mut out, width: width(), damaged: false };
+    let mut page = Page { out: &mut out, width: width(), damaged: false, all_files: true };
     page.error(error)?;
     page.para(2, "add the wheel or library and --gpu to see whether this is what happens")?;
     out.flush()
@@ -36,9 +37,10 @@ pub(crate) fn text(
     judgement: &Judgement,
     environment: &Environment,
     error: Option<&CudaError>,
+    all_files: bool,
 ) -> io::Result<()> {
     let mut out = output::text();
-    let mut page = Page { out: &mut out, width: width(), damaged: false };
+    let mut page = Page { out: &mut out, width: width(), damaged: false, all_files };
     let mut first = true;
     for (place, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
         page.damaged = report.is_damaged(place);
@@ -64,6 +66,8 @@ struct Page<'out, W> {
     width: usize,
     /// Whether something of the artefact at hand could not be read.
     damaged: bool,
+    /// Whether each file is shown.
+    all_files: bool,
 }
 
 pub(super) fn style(verdict: Verdict) -> Style {
@@ -83,7 +87,7 @@ pub(super) const fn sentence(verdict: Verdict) -> (&'static str, &'static str) {
             "JIT from PTX",
             "no machine code for this GPU, but portable code that the driver compiles at the first start (slow once)",
         ),
-        Verdict::Partial => ("partial", "some of it runs on this GPU, the rest fails if it is used there"),
+        Verdict::Partial => ("partial", "some of it runs on this GPU, too much of the rest fails if it is used there"),
         Verdict::Unknown => ("unknown", "whether this GPU and driver load it is not certain"),
         Verdict::DriverTooOld => ("driver too old", "it holds code for this GPU, but this driver does not load it"),
         Verdict::NotCovered => ("not covered", "it holds no code that this GPU and driver can run"),
@@ -104,7 +108,8 @@ impl<W: Write> Page<'_, W> {
         let verdict = &whole.verdict;
         writeln!(self.out, "{BOLD}{}{BOLD:#}", escape::text(&artefact.path))?;
         self.para(0, &on(device))?;
-        let (word, meaning) = sentence(verdict.verdict);
+        let parts = standing(judged, index);
+        let (word, meaning) = headline(artefact, whole, &parts);
         let style = style(verdict.verdict);
         let text = wrap(&words(&format!("{word}: {meaning}")), 0, 0, self.width);
         let rest = text.strip_prefix(word).unwrap_or_default();
@@ -112,7 +117,7 @@ impl<W: Write> Page<'_, W> {
         if self.damaged {
             self.bullet(DAMAGED)?;
         }
-        self.reasons(verdict, device)?;
+        self.reasons(artefact, whole, &parts, device)?;
         if environment.force_ptx_jit || environment.disable_ptx_jit {
             self.para(
                 2,
@@ -133,80 +138,123 @@ impl<W: Write> Page<'_, W> {
         self.files(artefact, judged, index)
     }
 
-    /// Why; for code that runs, the conditions and what is loaded.
-    fn reasons(&mut self, verdict: &MemberVerdict, device: &Device) -> io::Result<()> {
-        for reason in &verdict.reasons {
-            // of an unknown driver it is only said what it must be
-            let is_condition =
-                device.driver.is_unknown() && (reason.needs_driver.is_some() || reason.needs_cuda.is_some());
-            let error = reason.error.filter(|_| !is_condition).and_then(catalogue::error);
-            let error = error.map(|error| {
-                let message = error.messages.first().map(|text| format!(", \"{text}\"")).unwrap_or_default();
-                format!("; programs report CUDA error {}{message}", error.code)
-            });
-            self.bullet(&format!("{}{}", reason.text, error.unwrap_or_default()))?;
+    /// Why, with the file that each reason is about where there are several; every condition of the driver; for code that
+    /// runs what is loaded.
+    fn reasons(
+        &mut self,
+        artefact: &Artefact,
+        whole: &ArtefactVerdict,
+        parts: &[Standing<'_>],
+        device: &Device,
+    ) -> io::Result<()> {
+        /// Of more files the first are named here, all below.
+        const FILES: usize = 6;
+        let verdict = &whole.verdict;
+        let is_condition = |reason: &&Reason| reason.needs_driver.is_some() || reason.needs_cuda.is_some();
+        let deciding: Vec<&Standing<'_>> =
+            parts.iter().filter(|part| part.members.iter().any(|member| whole.decided_by.contains(member))).collect();
+        if whole.parts > 1 && !verdict.verdict.is_usable() && verdict.verdict != Verdict::NoDeviceCode {
+            let copies = copies(artefact);
+            let is_copy = |part: &Standing<'_>| part.members.iter().all(|member| copies.contains_key(member));
+            let own: Vec<&&Standing<'_>> = deciding.iter().filter(|part| !is_copy(part)).collect();
+            for part in own.iter().take(FILES) {
+                let Some(reason) = part.verdict.reasons.first() else { continue };
+                let name = file(artefact, part);
+                self.bullet(&format!("{name}: {}", said(reason, device)))?;
+            }
+            if own.len() > FILES {
+                self.bullet(&format!("and {} more, each below", own.len().saturating_sub(FILES)))?;
+            }
+            let shown = |reason: &Reason| {
+                own.iter().take(FILES).any(|part| part.verdict.reasons.first().is_some_and(|first| first == reason))
+            };
+            for reason in verdict.reasons.iter().filter(is_condition).filter(|reason| !shown(reason)) {
+                self.bullet(&said(reason, device))?;
+            }
+        } else {
+            for reason in &verdict.reasons {
+                self.bullet(&said(reason, device))?;
+            }
         }
-        if verdict.verdict.is_usable() && !verdict.loads.is_empty() {
+        if verdict.verdict.is_usable() && !verdict.loads.is_empty() && whole.parts == 1 {
             self.bullet(&format!("the driver loads {}", loads(&verdict.loads)))?;
+        }
+        if verdict.verdict.is_usable() && verdict.compiled > 0 && verdict.verdict == Verdict::Native {
+            let all = verdict.modules_ok.saturating_add(verdict.specialised_ok);
+            self.bullet(&format!("{} of {all} modules compile at first use", verdict.compiled))?;
         }
         Ok(())
     }
 
     fn files(&mut self, artefact: &Artefact, judged: &ArtefactJudgement, index: usize) -> io::Result<()> {
+        /// Of so many files each is shown; of more those that have something to say.
+        const ALL: usize = 3;
         if artefact.members.is_empty() {
             return Ok(());
         }
         writeln!(self.out, "\n{BOLD}file by file{BOLD:#}")?;
         // what stands above for the whole is not said again for each file
-        let whole = judged.verdicts.get(index).map(|whole| &whole.verdict.reasons);
-        let above: Vec<&String> = whole.into_iter().flatten().map(|reason| &reason.text).collect();
-        for (member, own) in artefact.members.iter().zip(&judged.members) {
-            let Some(verdict) = own.verdicts.get(index) else { continue };
-            let style = style(verdict.verdict);
-            let word = sentence(verdict.verdict).0;
-            writeln!(self.out, "  {}  {style}{word}{style:#}", escape::text(&member.path))?;
-            let mut parts = Vec::new();
-            if verdict.modules > 0 {
-                let modules = count(verdict.modules, "module", "modules");
-                let what = match (verdict.modules_ok == verdict.modules, verdict.modules_ok) {
-                    (true, _) if verdict.modules == 1 => "its module loads".to_owned(),
-                    (false, _) if verdict.modules == 1 => "its module does not load".to_owned(),
-                    (true, _) => format!("all {modules} load"),
-                    (false, 0) => format!("none of {modules} loads"),
-                    (false, ok) => format!("{ok} of {modules} load"),
-                };
-                parts.push(what);
-                if verdict.modules_ok < verdict.modules_fit {
-                    parts.push(format!("{} would with a newer driver", verdict.modules_fit));
-                }
+        let whole = judged.verdicts.get(index);
+        let above: Vec<&String> =
+            whole.into_iter().flat_map(|whole| &whole.verdict.reasons).map(|reason| &reason.text).collect();
+        let copies = copies(artefact);
+        let optional = |member: usize| whole.is_some_and(|whole| whole.optional.contains(&member));
+        let rank = |member: usize, verdict: &MemberVerdict| match verdict.verdict {
+            Verdict::NoDeviceCode => 4,
+            _ if optional(member) => 1,
+            verdict if !verdict.is_usable() => 0,
+            _ if is_limited(verdict) || verdict.compiled > 0 => 2,
+            _ => 3,
+        };
+        let mut own: Vec<(u8, usize, &Member, &MemberJudgement, &MemberVerdict)> = Vec::new();
+        for (place, (member, judged)) in artefact.members.iter().zip(&judged.members).enumerate() {
+            if let Some(verdict) = judged.verdicts.get(index) {
+                own.push((rank(place, verdict), place, member, judged, verdict));
             }
-            if !verdict.loads.is_empty() {
-                parts.push(loads(&verdict.loads));
+        }
+        let is_long = own.len() > ALL && !self.all_files;
+        if is_long {
+            own.sort_by_key(|(rank, place, ..)| (*rank, *place));
+        }
+        let mut quiet: [Vec<&str>; 2] = [Vec::new(), Vec::new()];
+        for (rank, place, member, judged, verdict) in own {
+            if is_long && let Some(names) = rank.checked_sub(3).and_then(|at| quiet.get_mut(usize::from(at))) {
+                names.push(&member.path);
+                continue;
             }
-            if verdict.specialised > 0 {
-                let modules = count(verdict.specialised, "specialised module", "specialised modules");
-                let own = match verdict.specialised_ok {
-                    0 => "none for this GPU".to_owned(),
-                    own => format!("{own} for this GPU"),
-                };
-                parts.push(format!("beside them {modules}, {own}"));
+            if copies.contains_key(&place) {
+                continue;
             }
-            if !parts.is_empty() {
-                self.para(6, &parts.join("; "))?;
+            let same = copies.iter().filter(|(_, first)| **first == place);
+            let same: Vec<&str> =
+                same.filter_map(|(own, _)| artefact.members.get(*own)).map(|member| member.path.as_str()).collect();
+            self.file(member, judged, verdict, &above, optional(place), &same)?;
+        }
+        for (names, what) in quiet.iter().zip(["load in full", "without device code that counts"]) {
+            if !names.is_empty() {
+                let files = count(names.len(), "file", "files");
+                let names: Vec<&str> = names.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect();
+                self.para(2, &format!("{files} {what}: {}", escape::text(&shortened(&names))))?;
             }
-            if !verdict.verdict.is_usable() || verdict.reasons.iter().any(|reason| is_remark(reason.code)) {
-                for reason in verdict.reasons.iter().filter(|reason| !above.contains(&&reason.text)) {
-                    self.para(6, &reason.text)?;
-                }
-            }
-            self.not_counted(own)?;
+        }
+        if let Some(loose) = &judged.loose
+            && let Some(verdict) = loose.verdicts.get(index)
+        {
+            let text = format!(
+                "{} files of device code alone are judged together as one program's: {} ({} of {} load)",
+                loose.members.len(),
+                sentence(verdict.verdict).0,
+                verdict.modules_ok.saturating_add(verdict.specialised_ok),
+                verdict.modules.saturating_add(verdict.specialised)
+            );
+            self.para(2, &text)?;
         }
         for group in &judged.alternatives {
             let best = group.best.get(index).and_then(|best| group.choices.get(*best).map(|choice| (best, choice)));
             let Some((_, choice)) = best else { continue };
             let verdict = choice.verdicts.get(index).copied().unwrap_or(Verdict::NoDeviceCode);
             let text = format!(
-                "`{}`: {} are alternatives, of which one is used; the best for this GPU is `{}` ({})",
+                "`{}`: by their names {} are alternatives, of which one is used; the best for this GPU is `{}` ({})",
                 group.name,
                 count(group.choices.len(), "file or directory", "files or directories"),
                 choice.path,
@@ -215,6 +263,83 @@ impl<W: Write> Page<'_, W> {
             self.para(2, &text)?;
         }
         Ok(())
+    }
+
+    fn file(
+        &mut self,
+        member: &Member,
+        judged: &MemberJudgement,
+        verdict: &MemberVerdict,
+        above: &[&String],
+        is_optional: bool,
+        same: &[&str],
+    ) -> io::Result<()> {
+        let style = style(verdict.verdict);
+        let word = match sentence(verdict.verdict).0 {
+            _ if is_optional => "for other GPUs",
+            word if verdict.verdict.is_usable() && is_limited(verdict) => {
+                if word == "native" {
+                    "native, with limits"
+                } else {
+                    "JIT from PTX, with limits"
+                }
+            }
+            word => word,
+        };
+        writeln!(self.out, "  {}  {style}{word}{style:#}", escape::text(&member.path))?;
+        if !same.is_empty() {
+            self.para(6, &format!("the same file is {}", escape::text(&same.join(", "))))?;
+        }
+        if judged.is_profiler {
+            self.para(6, "measures programs, by its name: it is no part of the verdict")?;
+        }
+        let mut parts = Vec::new();
+        if verdict.modules > 0 {
+            let modules = count(verdict.modules, "module", "modules");
+            let what = match (verdict.modules_ok == verdict.modules, verdict.modules_ok) {
+                (true, _) if verdict.modules == 1 => "its module loads".to_owned(),
+                (false, _) if verdict.modules == 1 => "its module does not load".to_owned(),
+                (true, _) => format!("all {modules} load"),
+                (false, 0) => format!("none of {modules} loads"),
+                (false, ok) => format!("{ok} of {modules} load"),
+            };
+            parts.push(what);
+            if verdict.modules_ok < verdict.modules_fit {
+                parts.push(format!("{} would with a newer driver", verdict.modules_fit));
+            }
+        }
+        if verdict.compiled > 0 {
+            let all = verdict.modules_ok.saturating_add(verdict.specialised_ok);
+            parts.push(match verdict.compiled {
+                1 if all == 1 => "it compiles at first use".to_owned(),
+                own if own == all => "all compile at first use".to_owned(),
+                own => format!("{own} of {all} modules compile at first use"),
+            });
+        }
+        if !verdict.loads.is_empty() {
+            parts.push(loads(&verdict.loads));
+        }
+        if verdict.specialised > 0 {
+            let modules = count(verdict.specialised, "specialised module", "specialised modules");
+            let own = match verdict.specialised_ok {
+                0 => "none for this GPU".to_owned(),
+                own => format!("{own} for this GPU"),
+            };
+            parts.push(format!("beside them {modules}, {own}"));
+        }
+        if !parts.is_empty() {
+            self.para(6, &parts.join("; "))?;
+        }
+        let shown = |limit: &&Limit| limit.kind != LimitKind::Specialised;
+        for limit in verdict.limits.iter().filter(shown) {
+            self.para(6, &limit.text)?;
+        }
+        if !verdict.verdict.is_usable() || verdict.reasons.iter().any(|reason| is_remark(reason.code)) {
+            for reason in verdict.reasons.iter().filter(|reason| !above.contains(&&reason.text)) {
+                self.para(6, &reason.text)?;
+            }
+        }
+        self.not_counted(judged)
     }
 
     fn not_counted(&mut self, member: &fatscan::MemberJudgement) -> io::Result<()> {
@@ -290,9 +415,88 @@ impl<W: Write> Page<'_, W> {
     }
 }
 
+/// The word of a verdict, and a sentence that is true of the whole artefact or names its part.
+fn headline(artefact: &Artefact, whole: &ArtefactVerdict, parts: &[Standing<'_>]) -> (&'static str, String) {
+    let verdict = &whole.verdict;
+    let (word, meaning) = sentence(verdict.verdict);
+    let limited = parts.iter().any(|part| is_limited(part.verdict)) || !whole.optional.is_empty();
+    match verdict.verdict {
+        Verdict::Native if limited => ("native", "it runs on this GPU, with the limits below".to_owned()),
+        Verdict::Jit if whole.parts > 1 => {
+            let compiled =
+                parts.iter().filter(|part| part.verdict.verdict == Verdict::Jit && !part.is_optional).count();
+            let text = format!(
+                "{compiled} of {} libraries hold portable code that the driver compiles at the first start (slow once)",
+                whole.parts
+            );
+            (word, text)
+        }
+        Verdict::Partial | Verdict::NotCovered | Verdict::DriverTooOld | Verdict::Unknown if whole.parts > 1 => {
+            let failing: Vec<&Standing<'_>> =
+                parts.iter().filter(|part| !part.is_optional && !part.verdict.verdict.is_usable()).collect();
+            let wait = failing.iter().all(|part| part.verdict.verdict == Verdict::DriverTooOld);
+            let (own, all) = (failing.len(), whole.parts);
+            let names: Vec<String> = failing.iter().map(|part| file(artefact, part)).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let what = if wait { "this driver is too old for" } else { "do not run in full on this GPU" };
+            let all_fail = own == all;
+            let text = match (wait, all_fail) {
+                (true, true) => format!("{what} all {all} libraries"),
+                (true, false) => format!("{what} {own} of {all} libraries: {}", shortened(&names)),
+                (false, true) => meaning.to_owned(),
+                (false, false) if own == 1 => {
+                    format!("1 of {all} libraries does not run in full on this GPU: {}", shortened(&names))
+                }
+                (false, false) => format!("{own} of {all} libraries {what}: {}", shortened(&names)),
+            };
+            (word, text)
+        }
+        _ => (word, meaning.to_owned()),
+    }
+}
+
+/// Whether more is missing than what is picked by device.
+fn is_limited(verdict: &MemberVerdict) -> bool {
+    verdict.limits.iter().any(|limit| limit.kind != LimitKind::Specialised)
+}
+
+/// The name of the file that a part is.
+fn file(artefact: &Artefact, part: &Standing<'_>) -> String {
+    let member = part.members.first().and_then(|member| artefact.members.get(*member));
+    let path = member.map(|member| member.path.as_str()).unwrap_or_default();
+    let name = format!("`{}`", path.rsplit(['/', '!']).next().unwrap_or(path));
+    match part.members.len() {
+        1 => name,
+        number => format!("{number} loose files ({name}, ...)"),
+    }
+}
+
+/// The first of some names, and how many more there are.
+fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 8;
+    let more = names.len().saturating_sub(SHOWN);
+    let first = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{first} and {more} more") } else { first }
+}
+
+/// A reason as people read it: with the error that programs report, or as what is assumed of the driver.
+fn said(reason: &Reason, device: &Device) -> String {
+    let is_condition = device.driver.is_unknown() && (reason.needs_driver.is_some() || reason.needs_cuda.is_some());
+    if is_condition {
+        // of an unknown driver it is only said what it must be
+        return reason.text.replacen("needs ", "assumes ", 1);
+    }
+    let error = reason.error.and_then(catalogue::error);
+    let error = error.map(|error| {
+        let message = error.messages.first().map(|text| format!(", \"{text}\"")).unwrap_or_default();
+        format!("; programs report CUDA error {}{message}", error.code)
+    });
+    format!("{}{}", reason.text, error.unwrap_or_default())
+}
+
 /// Reasons that say how a usable verdict came about.
 const fn is_remark(code: ReasonCode) -> bool {
-    matches!(code, ReasonCode::ArchSplit | ReasonCode::Dispatching)
+    matches!(code, ReasonCode::ArchSplit | ReasonCode::Dispatching | ReasonCode::EmptyKernels)
 }
 
 pub(super) fn words(text: &str) -> Vec<String> {

@@ -81,6 +81,13 @@ impl Head {
         }
     }
 
+    /// Whether the flags of version 7 say that the code is for exactly its architecture (`a`). Version 8 says so in
+    /// `.nv.compat` only.
+    #[must_use]
+    pub const fn is_accelerated(&self) -> bool {
+        matches!(self.abi, Abi::V7) && self.flags & 0x800 != 0
+    }
+
     /// Bytes of the cubin that `data` starts with. As [`Head::extent`], but where the section table comes first, as in the
     /// relocatable cubins of some of NVIDIA's own libraries, to the end of the last section of that table, which must be
     /// within `data`.

@@ -42,8 +42,8 @@ pub use limits::Limits;
 pub use prefix::{PrefixOutcome, SymbolPrefix};
 pub use provenance::{Language, Provenance};
 pub use ptx::{
-    PTX_HEAD_LIMIT, PtxHead, PtxKernel, PtxKernels, PtxLinkage, PtxVersion, is_ptx_text_byte, ptx_kernel_details,
-    ptx_kernels, ptx_kernels_within,
+    PTX_HEAD_LIMIT, PtxHead, PtxKernel, PtxKernels, PtxLinkage, PtxStart, PtxVersion, is_ptx_text_byte,
+    ptx_kernel_details, ptx_kernels, ptx_kernels_within,
 };
 pub use resources::{ModuleResources, Parameter, ResourceIndex, Resources};
 pub use toolkit::ToolNote;

@@ -2,8 +2,9 @@ use std::io::Read;
 
 use zstd::zstd_safe::{self, DCtx, DParameter, InBuffer, OutBuffer, ResetDirective};
 
-use crate::entry::Entry;
+use crate::entry::{Entry, EntryHeader};
 use crate::error::{Error, ErrorKind};
+use crate::first;
 use crate::flags::{Compression, Flags};
 use crate::memory::{Frame, ROOM};
 
@@ -130,6 +131,46 @@ impl Decoder {
         Ok(())
     }
 
+    /// Unpacks the first bytes of a payload of which only the first bytes as they are stored are at hand: at most `length`
+    /// into `out`, which is cleared first. Of a zstd frame no more than the first block is unpacked, up to 128 KiB, so that
+    /// no window is held; a raw LZ4 block is unpacked only as far as asked for. Fewer than `length` come where `stored`, the
+    /// payload or that block ends before.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Corrupt`] for what cannot be unpacked, [`ErrorKind::Scrambled`] for what nobody can read. Offsets are
+    /// relative to the payload.
+    pub fn decode_first(
+        &mut self,
+        header: &EntryHeader,
+        stored: &[u8],
+        length: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        out.clear();
+        if header.flags.contains(Flags::SCRAMBLED) {
+            return Err(Error::new(ErrorKind::Scrambled, 0x28));
+        }
+        let corrupt = Error::new(ErrorKind::Corrupt, 0);
+        let is_whole = u64::try_from(stored.len()).is_ok_and(|there| there >= header.stored_size());
+        match header.compression() {
+            Compression::None => out.extend_from_slice(stored.get(..length).unwrap_or(stored)),
+            Compression::Lz4 => first::lz4(stored, length, out).ok_or(corrupt)?,
+            Compression::Zstd => {
+                let Some(block) = first::zstd_block(stored).ok_or(corrupt)? else { return Ok(()) };
+                out.try_reserve(first::BLOCK).map_err(|_| corrupt)?;
+                self.context(corrupt)?.decompress(out, &block).map_err(|_| corrupt)?;
+                out.truncate(length);
+            }
+            Compression::Zlib => {
+                up_to(flate2::bufread::ZlibDecoder::new(stored), length, is_whole, out).ok_or(corrupt)?
+            }
+            Compression::Lz4Frame => {
+                up_to(lz4_flex::frame::FrameDecoder::new(stored), length, is_whole, out).ok_or(corrupt)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Opens the payload of `entry` for reading from its start.
     ///
     /// # Errors
@@ -177,15 +218,19 @@ impl Decoder {
     }
 
     fn zstd(&mut self, entry: &Entry<'_>) -> Result<&mut DCtx<'static>, Error> {
+        self.context(corrupt(entry))
+    }
+
+    fn context(&mut self, error: Error) -> Result<&mut DCtx<'static>, Error> {
         if self.zstd.is_none() {
-            let mut context = DCtx::try_create().ok_or_else(|| corrupt(entry))?;
+            let mut context = DCtx::try_create().ok_or(error)?;
             // a power of two and in the range that zstd has, so no less than what is checked before
             let log = self.window_limit.checked_next_power_of_two().map_or(u64::BITS, u64::trailing_zeros);
             let most = if usize::BITS == 64 { 31 } else { 30 };
-            context.set_parameter(DParameter::WindowLogMax(log.clamp(10, most))).map_err(|_| corrupt(entry))?;
+            context.set_parameter(DParameter::WindowLogMax(log.clamp(10, most))).map_err(|_| error)?;
             self.zstd = Some(context);
         }
-        self.zstd.as_mut().ok_or_else(|| corrupt(entry))
+        self.zstd.as_mut().ok_or(error)
     }
 }
 
@@ -254,6 +299,15 @@ fn frame(context: &mut DCtx<'static>, payload: &[u8], stated: u64, out: &mut Vec
         }
     }
     Some(())
+}
+
+/// At most `length` bytes of a stream; where it ends early because not all of it is there, what came.
+fn up_to(stream: impl Read, length: usize, is_whole: bool, out: &mut Vec<u8>) -> Option<()> {
+    let most = u64::try_from(length).unwrap_or(u64::MAX);
+    match stream.take(most).read_to_end(out) {
+        Err(_) if is_whole => None,
+        _ => Some(()),
+    }
 }
 
 /// A raw LZ4 block carries no size of its own. A byte of it unpacks to at most 255 bytes, so that a larger claim is

@@ -27,6 +27,8 @@ mod container;
 mod decode;
 mod entry;
 mod error;
+#[cfg(feature = "decompress")]
+mod first;
 mod flags;
 mod header;
 mod kind;

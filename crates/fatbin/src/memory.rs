@@ -67,6 +67,26 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    /// The longest header.
+    pub(crate) const MOST: usize = 18;
+
+    /// What follows the header of the zstd frame that `payload` starts with: its first block. `Some(None)` where not even
+    /// the header is whole, `None` where there is no frame.
+    pub(crate) fn block(payload: &[u8]) -> Option<Option<&[u8]>> {
+        let descriptor = payload.strip_prefix(&0xfd2f_b528_u32.to_le_bytes())?.first()?;
+        let is_single = descriptor & 0x20 != 0;
+        let dictionary = [0, 1, 2, 4].get(usize::from(descriptor & 3)).copied()?;
+        let content = match descriptor >> 6 {
+            0 => usize::from(is_single),
+            1 => 2,
+            2 => 4,
+            _ => 8,
+        };
+        let window = usize::from(!is_single);
+        let length = [5, window, dictionary, content].into_iter().fold(0, usize::saturating_add);
+        Some(payload.get(length..))
+    }
+
     /// `None` for anything else than the start of a zstd frame.
     pub(crate) fn parse(payload: &[u8]) -> Option<Self> {
         let (descriptor, mut rest) = payload.strip_prefix(&0xfd2f_b528_u32.to_le_bytes())?.split_first()?;

@@ -2,12 +2,12 @@
 //! what is there.
 
 use cubin::{Cubin, Family, Head, PtxHead, TileIrHead, accelerator_target};
-use fatbin::{Compression, Decoder, Entry, EntryHeader, ErrorKind, Kind};
+use fatbin::{Decoder, Entry, EntryHeader, ErrorKind, Kind};
 use gpu_arch::{Arch, Suffix};
 
 use crate::diagnostic::Code;
-use crate::finder;
-use crate::model::{CodeKind, Image, Linkage};
+use crate::model::{CodeKind, Holds, Image, Linkage};
+use crate::{finder, heads};
 
 /// A decoder and its buffer, used again for the next payload. Whoever uses it has [`memory_of`] the entry granted.
 #[derive(Debug, Default)]
@@ -45,43 +45,6 @@ pub(crate) fn memory_of(header: &EntryHeader, start: &[u8], bit_by_bit: bool) ->
     let decoder =
         if bit_by_bit { fatbin::memory_to_stream(header, start) } else { fatbin::memory_to_decode(header, start) };
     header.stored_size().saturating_add(header.unpacked_size()).saturating_add(decoder)
-}
-
-/// Bytes of a payload as it is stored that tell what it is.
-pub(crate) const BEGINNING: u64 = 4096;
-
-/// Notes whether a payload, of which `start` is the beginning as it is stored, begins as what its entry says: code that the
-/// driver cannot read is code that nobody has. What is compressed is told by its frame alone.
-pub(crate) fn begins(header: &EntryHeader, start: &[u8], image: &mut Image, say: &mut dyn FnMut(Code, String)) {
-    if header.flags.contains(fatbin::Flags::SCRAMBLED) {
-        return;
-    }
-    let (begins, what) = match header.compression() {
-        Compression::None => match image.kind {
-            CodeKind::Sass => {
-                let head = Head::parse(start).ok();
-                if head.is_some_and(|head| finder::linkage(head.file_type) == Linkage::Relocatable) {
-                    image.linkage = Linkage::Relocatable;
-                }
-                (Some(head.is_some()), "a cubin")
-            }
-            CodeKind::Ptx => {
-                let found = PtxHead::find(start).is_some();
-                let whole = u64::try_from(start.len()).is_ok_and(|length| length >= header.stored_size());
-                // behind a long comment
-                (if found || whole { Some(found) } else { None }, "PTX")
-            }
-            _ => return,
-        },
-        Compression::Zstd => (Some(start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])), "a zstd frame"),
-        Compression::Lz4Frame => (Some(start.starts_with(&[0x04, 0x22, 0x4d, 0x18])), "an LZ4 frame"),
-        Compression::Zlib => (Some(start.first().is_some_and(|byte| byte & 0x0f == 8)), "a zlib stream"),
-        Compression::Lz4 => return,
-    };
-    image.begins = begins;
-    if begins == Some(false) {
-        say(Code::PayloadForeign, format!("not with {what}"));
-    }
 }
 
 /// What an entry's copy of `.nv.compat` says against its header, if it does.
@@ -142,6 +105,15 @@ pub(crate) fn entry_functions(entry: &Entry<'_>, limit: u64, scratch: &mut Scrat
     };
     // what does not decode is said by `verify`
     let _ = scratch.with(entry, limit, read);
+}
+
+/// Notes what the members of a concatenated entry are for, by unpacking it. What does not unpack is no code.
+pub(crate) fn holds(entry: &Entry<'_>, limit: u64, scratch: &mut Scratch, images: &mut [Image]) {
+    let read =
+        |payload: &[u8]| each(entry, payload, images, |bytes, image, _| image.holds = heads::whole(bytes, image));
+    if scratch.with(entry, limit, read).is_err() {
+        images.iter_mut().for_each(|image| image.holds = Some(Holds::Foreign));
+    }
 }
 
 /// Calls `work` with the bytes of every image of an entry and the number of the image in it.

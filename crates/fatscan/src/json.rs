@@ -35,6 +35,23 @@ pub struct Document {
     /// How many findings there are of which weight, with `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
+    /// What is taken for granted of drivers that are not known, with `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumptions: Option<Vec<Assumption>>,
+}
+
+/// What a check takes for granted of a driver that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Assumption {
+    /// Path of the artefact.
+    pub artefact: String,
+    /// Ids of the devices.
+    pub devices: Vec<String>,
+    /// The oldest driver that would do, where one can be named.
+    pub driver: Option<String>,
+    /// One sentence for each condition.
+    pub texts: Vec<String>,
 }
 
 /// One thing that the scan has to say.
@@ -309,6 +326,7 @@ impl Document {
             unread: report.unread.iter().map(Unread::from).collect(),
             findings: None,
             summary: None,
+            assumptions: None,
         }
     }
 }
@@ -471,10 +489,36 @@ pub struct Verdict {
     pub not_counted: NotCounted,
     /// What the driver would load.
     pub loads: Vec<Load>,
+    /// Modules that the driver compiles from PTX at first use.
+    #[serde(default)]
+    pub compiled: u64,
+    /// What does not load and is no failure by itself, by kind.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
     /// Why, the headline first; with an unknown driver also the conditions under which it runs.
     pub reasons: Vec<Reason>,
-    /// The oldest driver that meets all conditions.
+    /// The oldest driver that meets all conditions, each of which is among the reasons.
     pub needs_driver: Option<String>,
+    /// Of an artefact: the members that the verdict comes from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decided_by: Vec<String>,
+    /// Of an artefact: the members that do not load there and are features of other GPUs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub optional: Vec<String>,
+}
+
+/// Modules that do not load, and what they mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Limit {
+    /// `specialised`, `newer`, `older`, `gap`, `refused` or `empty-kernels`.
+    pub kind: String,
+    /// Modules; kernels of `empty-kernels`.
+    pub count: u64,
+    /// Of so many.
+    pub of: u64,
+    /// One sentence.
+    pub text: String,
 }
 
 /// Modules that do not count.
@@ -545,8 +589,19 @@ impl Document {
         for (artefact, judged) in document.artefacts.iter_mut().zip(&judgement.artefacts) {
             let sum = judged.members.iter().fold(NotCounted::default(), |sum, member| sum.plus(&member.not_counted));
             let whole = judged.verdicts.iter().zip(&devices);
-            artefact.verdicts =
-                Some(whole.map(|(verdict, device)| Verdict::new(&verdict.verdict, sum, &device.id)).collect());
+            let names = |indices: &[usize]| -> Vec<String> {
+                indices
+                    .iter()
+                    .filter_map(|index| artefact.members.get(*index))
+                    .map(|member| member.path.clone())
+                    .collect()
+            };
+            let of = |(verdict, device): (&crate::ArtefactVerdict, &Device)| Verdict {
+                decided_by: names(&verdict.decided_by),
+                optional: names(&verdict.optional),
+                ..Verdict::new(&verdict.verdict, sum, &device.id)
+            };
+            artefact.verdicts = Some(whole.map(of).collect());
             artefact.alternatives =
                 Some(judged.alternatives.iter().map(|group| Alternatives::new(group, &devices)).collect());
             for (member, judged) in artefact.members.iter_mut().zip(&judged.members) {
@@ -581,7 +636,14 @@ impl Document {
             hint: finding.hint.clone(),
             ignored_by: finding.ignored_by.clone(),
         });
+        let assumptions = outcome.assumptions.iter().map(|own| Assumption {
+            artefact: report.artefacts.get(own.artefact).map(|artefact| artefact.path.clone()).unwrap_or_default(),
+            devices: own.devices.clone(),
+            driver: own.driver.map(|driver| driver.to_string()),
+            texts: own.texts.clone(),
+        });
         Self {
+            assumptions: Some(assumptions.collect()),
             findings: Some(findings.collect()),
             summary: Some(Summary {
                 passed: outcome.passed(),
@@ -639,8 +701,23 @@ impl Verdict {
             specialised: number(verdict.specialised),
             not_counted,
             loads: verdict.loads.iter().map(Load::new).collect(),
+            compiled: number(verdict.compiled),
+            limits: verdict.limits.iter().map(Limit::new).collect(),
             reasons: verdict.reasons.iter().map(Reason::new).collect(),
             needs_driver: verdict.needs_driver.map(|driver| driver.to_string()),
+            decided_by: Vec::new(),
+            optional: Vec::new(),
+        }
+    }
+}
+
+impl Limit {
+    fn new(limit: &crate::Limit) -> Self {
+        Self {
+            kind: limit.kind.name().to_owned(),
+            count: number(limit.count),
+            of: number(limit.of),
+            text: limit.text.clone(),
         }
     }
 }

@@ -24,6 +24,7 @@ mod diagnostic;
 pub mod diff;
 pub mod extract;
 mod finder;
+mod heads;
 mod inspect;
 pub mod json;
 mod judge;
@@ -48,15 +49,16 @@ pub use cubin::demangle;
 pub use diagnostic::{Code, Diagnostic, Level};
 pub use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, ReaderStream, Source as ByteSource, open_file};
 pub use judge::{
-    Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Load, MemberJudgement,
-    MemberVerdict, NotCounted, Policy, TooShallow, classify, judge,
+    Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Limit, LimitKind, Load,
+    Loose, MemberJudgement, MemberVerdict, NotCounted, PROFILERS, Policy, Standing, TooShallow, classify, copies,
+    judge, standing,
 };
 pub use kernels::{demangle_each, has_unread_kernels};
 pub use locator::{Locator, LocatorView, Place, Step, StepView};
 pub use matrix::{Cell, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
 pub use model::{
-    Artefact, ArtefactKind, CodeKind, Depth, Image, Kernel, KernelResources, Linkage, Member, Module, Object, Report,
-    Source, Unread, Why,
+    Artefact, ArtefactKind, CodeKind, Depth, Holds, Image, Kernel, KernelResources, Linkage, Member, Module, Object,
+    Report, Source, Unread, Why,
 };
 pub use options::{KernelDepth, Options};
 pub use parallel::with_threads;

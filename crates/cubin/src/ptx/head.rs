@@ -48,6 +48,26 @@ impl PtxHead {
         Some(Self { offset: 0, length, version: (major, minor), target: Arch::new(u32::from(target), suffix) })
     }
 
+    /// Reads the head that `data`, the start of a text, must begin with behind blanks and comments, as a compiler does: a
+    /// head in a comment is none. A text ends at its first NUL.
+    #[must_use]
+    pub fn first(data: &[u8]) -> PtxStart {
+        let text = memchr::memchr(0, data).map_or(data, |end| data.get(..end).unwrap_or(data));
+        let is_cut = text.len() == data.len();
+        let rest = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+        let Some(rest) = space(rest) else {
+            return if is_cut { PtxStart::Unfinished } else { PtxStart::Foreign };
+        };
+        let offset = text.len().saturating_sub(rest.len());
+        match Self::parse(rest) {
+            Some(head) => PtxStart::Head(Self { offset, ..head }),
+            // the directives may be far apart, or the second one behind these bytes
+            None if b".version".starts_with(rest) && is_cut => PtxStart::Unfinished,
+            None if rest.starts_with(b".version") => PtxStart::Unfinished,
+            None => PtxStart::Foreign,
+        }
+    }
+
     /// The first head in `data`, wherever it stands.
     #[must_use]
     pub fn find(data: &[u8]) -> Option<Self> {
@@ -62,6 +82,17 @@ impl PtxHead {
     pub fn begins(data: &[u8]) -> bool {
         space(data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(data)).is_some_and(|rest| rest.starts_with(b".version"))
     }
+}
+
+/// What the start of a PTX text tells: see [`PtxHead::first`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PtxStart {
+    /// Its head, the first statement of the text.
+    Head(PtxHead),
+    /// It is no PTX.
+    Foreign,
+    /// The head does not end within these bytes.
+    Unfinished,
 }
 
 /// Skips blanks within and across lines.

@@ -40,7 +40,7 @@ use crate::pattern::Pattern;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// PTX is enough.
-    pub allow_jit: Option<bool>,
+    pub allow_jit: Option<u8>,
     /// Percentage of modules that is enough.
     pub allow_partial: Option<u8>,
     /// What is uncertain passes.
@@ -100,7 +100,7 @@ type RawLevels = BTreeMap<Spanned<String>, Spanned<String>>;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct RawConfig {
-    allow_jit: Option<bool>,
+    allow_jit: Option<Spanned<toml::Value>>,
     allow_partial: Option<Spanned<u8>>,
     allow_unknown: Option<bool>,
     contains: Option<String>,
@@ -202,10 +202,15 @@ impl Config {
             value if value <= 100 => Ok(value),
             other => Err(at(number.span(), format!("allow-partial: {other} is no percentage"))),
         };
+        let allow_jit = |value: Spanned<toml::Value>| match value.get_ref() {
+            toml::Value::Boolean(allowed) => Ok(allowed.then_some(100)),
+            toml::Value::Integer(percent @ 0..=100) => Ok(u8::try_from(*percent).ok()),
+            _ => Err(at(value.span(), "allow-jit: neither true nor false nor a percentage".to_owned())),
+        };
         let no_device_code =
             |word: Spanned<String>| no_device_code(word.get_ref()).map_err(|error| at(word.span(), error));
         Ok(Self {
-            allow_jit: raw.allow_jit,
+            allow_jit: raw.allow_jit.map(allow_jit).transpose()?.flatten(),
             allow_partial: raw.allow_partial.map(percent).transpose()?,
             allow_unknown: raw.allow_unknown,
             contains: raw.contains,

@@ -31,7 +31,10 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     let anything = found.iter().any(|(index, _)| at.artefact.members.get(*index).is_some_and(has_code));
     if !anything && (!at.has_unread || !at.artefact.members.is_empty()) {
         let message = "there is no device code that could hold what was declared".to_owned();
-        at.add(None, Words { rule: Rule::NoDeviceCode, device: None, subject: None, message, hint: None });
+        at.add(
+            None,
+            Words { rule: Rule::NoDeviceCode, severity: None, device: None, subject: None, message, hint: None },
+        );
     }
     for (index, words) in found {
         for words in words {
@@ -66,7 +69,7 @@ fn target(image: &Image, relocatable: bool) -> Option<Target> {
         return None;
     }
     // what does not begin as code is none, whatever its label says
-    let arch = image.arch.filter(|_| image.begins != Some(false))?;
+    let arch = image.arch.filter(|_| !image.is_refuted())?;
     match image.kind {
         CodeKind::Sass => Some(Target::Sass(arch)),
         CodeKind::Ptx => Some(Target::Ptx(arch, None)),
@@ -86,6 +89,7 @@ fn findings(member: &Member, wanted: &[Target], strict: bool) -> Vec<Words> {
     let mut say = |rule, target: &Target, message, hint: Option<&str>| {
         found.push(Words {
             rule,
+            severity: None,
             device: None,
             subject: Some(target.to_string()),
             message,

@@ -32,15 +32,16 @@ use crate::pattern::Pattern;
 /// What is demanded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// PTX that the driver compiles is enough.
-    pub allow_jit: bool,
+    /// Of the modules that load so many in a hundred may be compiled from PTX at first use; none where it is not given.
+    pub allow_jit: Option<u8>,
     /// A file is enough of whose modules at least this percentage loads.
     pub allow_partial: Option<u8>,
     /// What is uncertain passes.
     pub allow_unknown: bool,
     /// Code that every general module must hold, suffixes matched exactly.
     pub contains: Vec<Target>,
-    /// Nothing beyond `contains` may be in general modules.
+    /// Nothing beyond `contains` may be in general modules, and what does not load on a demanded device is an error even
+    /// where the file runs.
     pub strict: bool,
     /// The host architecture that files must be for: `x86_64`, `aarch64`.
     pub host: Option<String>,
@@ -137,6 +138,21 @@ impl Finding {
 pub struct Outcome {
     /// By artefact, place and rule; ignored and allowed ones too.
     pub findings: Vec<Finding>,
+    /// What is taken for granted of drivers that are not known.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// What a verdict takes for granted of a driver that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Assumption {
+    /// Index of the artefact in the report.
+    pub artefact: usize,
+    /// What reports call the devices.
+    pub devices: Vec<String>,
+    /// The oldest driver that would do, where one can be named.
+    pub driver: Option<gpu_arch::DriverVersion>,
+    /// One sentence for each condition.
+    pub texts: Vec<String>,
 }
 
 impl Outcome {
@@ -197,7 +213,32 @@ pub fn check(report: &Report, judgement: &Judgement, demands: &Demands) -> Outco
     findings.extend(ignore::expired(demands));
     findings.sort();
     findings.dedup();
-    Outcome { findings }
+    Outcome { findings, assumptions: assumptions(judgement) }
+}
+
+/// The conditions that are taken for granted, devices of one artefact with the same ones together.
+fn assumptions(judgement: &Judgement) -> Vec<Assumption> {
+    let ids = judgement.ids();
+    let mut all: Vec<Assumption> = Vec::new();
+    for (artefact, judged) in judgement.artefacts.iter().enumerate() {
+        let verdicts = judged.verdicts.iter().zip(&judgement.devices).zip(&ids);
+        for ((whole, _), id) in verdicts.filter(|((_, device), _)| device.driver.is_unknown()) {
+            let reasons = whole.verdict.reasons.iter();
+            let conditions = reasons.filter(|reason| reason.needs_driver.is_some() || reason.needs_cuda.is_some());
+            let texts: Vec<String> = conditions.map(|reason| reason.text.clone()).collect();
+            if texts.is_empty() {
+                continue;
+            }
+            let driver = whole.verdict.needs_driver;
+            let same =
+                |known: &&mut Assumption| known.artefact == artefact && known.driver == driver && known.texts == texts;
+            match all.iter_mut().find(same) {
+                Some(known) => known.devices.push(id.clone()),
+                None => all.push(Assumption { artefact, devices: vec![id.clone()], driver, texts }),
+            }
+        }
+    }
+    all
 }
 
 /// Where findings go: weighed, and matched with ignores and baseline.
@@ -218,6 +259,8 @@ struct At<'a, 'b> {
 /// What a finding says.
 struct Words {
     rule: Rule,
+    /// What it weighs unless told otherwise, where that is not [`Rule::severity`].
+    severity: Option<Severity>,
     device: Option<OnDevice>,
     subject: Option<String>,
     message: String,
@@ -249,10 +292,11 @@ impl At<'_, '_> {
 
 impl Sink<'_> {
     fn add(&mut self, about: Subject<'_>, words: Words) {
-        let Words { rule, device, subject, message, hint } = words;
+        let Words { rule, severity, device, subject, message, hint } = words;
         let by_file = self.demands.by_file.iter().rev();
         let own = by_file.filter(|(glob, _)| glob.matches(&about.member)).find_map(|(_, levels)| levels.get(&rule));
-        let severity = own.or_else(|| self.demands.levels.get(&rule)).copied().unwrap_or_else(|| rule.severity());
+        let own = own.or_else(|| self.demands.levels.get(&rule)).copied();
+        let severity = own.or(severity).unwrap_or_else(|| rule.severity());
         let mut finding = Finding {
             artefact: about.artefact,
             at: about.at,

@@ -1,9 +1,14 @@
 //! The demand that an artefact runs on devices.
 
+use std::collections::BTreeMap;
+
 use gpu_arch::rules::{Device, Verdict};
 
-use super::{At, Demands, OnDevice, Rule, Words};
-use crate::judge::{ArtefactJudgement, Judgement, MemberVerdict};
+use super::{At, Demands, OnDevice, Rule, Severity, Words};
+use crate::judge::{ArtefactJudgement, Judgement, LimitKind, MemberVerdict, copies, standing};
+
+/// What a part of an artefact lacks: the index of its first member, and the words.
+type Unmet = (usize, Words);
 
 pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: &Judgement) {
     let demands = at.sink.demands;
@@ -14,32 +19,49 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: 
         return;
     }
     no_code(at, judged);
+    let copies = copies(at.artefact);
     for index in 0..judgement.devices.len() {
         if demands.any_of.iter().any(|group| group.devices.contains(&index)) {
             continue;
         }
         for (member, words) in unmet(judged, index, judgement, demands) {
-            at.add(at.artefact.members.get(member), words);
+            say(at, &copies, member, words);
         }
     }
     for group in &demands.any_of {
-        let all: Vec<Vec<(usize, Words)>> =
+        let all: Vec<Vec<Unmet>> =
             group.devices.iter().map(|index| unmet(judged, *index, judgement, demands)).collect();
         if all.is_empty() || all.iter().any(Vec::is_empty) {
             continue;
         }
         for (member, mut words) in all.into_iter().flatten() {
             words.message = format!("none of `{}` is met; {}", group.name, words.message);
-            at.add(at.artefact.members.get(member), words);
+            say(at, &copies, member, words);
         }
     }
-    specialised(at, judged, judgement);
+    for (member, words) in limits(judged, judgement, demands) {
+        say(at, &copies, member, words);
+    }
+}
+
+/// Files of one content are one finding with all names.
+fn say(at: &mut At<'_, '_>, copies: &BTreeMap<usize, usize>, member: usize, mut words: Words) {
+    if copies.contains_key(&member) {
+        return;
+    }
+    let same =
+        copies.iter().filter(|(_, first)| **first == member).filter_map(|(own, _)| at.artefact.members.get(*own));
+    let names: Vec<String> = same.map(|member| format!("`{}`", member.path)).collect();
+    if !names.is_empty() {
+        words.message = format!("{}; the same file is {}", words.message, names.join(", "));
+    }
+    at.add(at.artefact.members.get(member), words);
 }
 
 fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     let nothing = judged.members.iter().all(|member| {
         let counted = member.verdicts.first().map(|verdict| verdict.verdict != Verdict::NoDeviceCode);
-        !counted.unwrap_or(member.decides)
+        !counted.unwrap_or(true)
     });
     if at.artefact.members.is_empty() && at.has_unread {
         return;
@@ -48,75 +70,80 @@ fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
         let reason = judged.verdicts.first().and_then(|whole| whole.verdict.reasons.first());
         let message = reason.map_or_else(|| "there is no device code".to_owned(), |reason| reason.text.clone());
         let hint = Some("--no-device-code warn or pass, where that is right".to_owned());
-        at.add(None, Words { rule: Rule::NoDeviceCode, device: None, subject: None, message, hint });
+        at.add(None, Words { rule: Rule::NoDeviceCode, severity: None, device: None, subject: None, message, hint });
     }
 }
 
-/// Whether another choice than this member's stands for its group of alternatives.
-fn is_passed_over(judged: &ArtefactJudgement, member: usize, device: usize) -> bool {
-    let has = |choice: &crate::judge::Choice| choice.members.contains(&member);
-    let group = judged.alternatives.iter().find(|group| group.choices.iter().any(has));
-    group.is_some_and(|group| {
-        let best = group.best.get(device).and_then(|best| group.choices.get(*best));
-        best.is_some_and(|best| !has(best))
-    })
-}
-
-/// What is not met on one device, with the index of the member.
-fn unmet(judged: &ArtefactJudgement, index: usize, judgement: &Judgement, demands: &Demands) -> Vec<(usize, Words)> {
+/// What is not met on one device.
+fn unmet(judged: &ArtefactJudgement, index: usize, judgement: &Judgement, demands: &Demands) -> Vec<Unmet> {
     let Some((device, on)) = judgement.devices.get(index).zip(OnDevice::new(judgement, index)) else {
         return Vec::new();
     };
-    let anyone_decides = judged.members.iter().any(|member| member.decides);
     let mut found = Vec::new();
-    for (member, own) in judged.members.iter().enumerate() {
-        let decides = own.decides || !anyone_decides;
-        let Some(verdict) = own.verdicts.get(index).filter(|_| decides) else { continue };
-        if is_passed_over(judged, member, index) {
-            continue;
-        }
-        if let Some(rule) = rule(verdict.verdict).filter(|rule| !accepted(verdict, *rule, demands)) {
-            found.push((member, words(rule, verdict, device, on.clone())));
+    for part in standing(judged, index).into_iter().filter(|part| !part.is_optional) {
+        let Some(member) = part.members.first() else { continue };
+        let verdict = part.verdict;
+        let Some(rule) = rule(verdict) else { continue };
+        if !accepted(verdict, rule, demands) {
+            let together = match part.members.len() {
+                1 => String::new(),
+                number => format!("{number} loose files together: "),
+            };
+            found.push((*member, words(rule, verdict, device, on.clone(), &together)));
         }
     }
     found
 }
 
-/// Modules for one architecture that are not for a device: one finding a file, with all devices in it.
-fn specialised(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: &Judgement) {
-    let anyone_decides = judged.members.iter().any(|member| member.decides);
-    for (member, own) in judged.members.iter().enumerate() {
-        let beside = !own.decides && anyone_decides;
-        let mut all = 0;
-        let mut parts = Vec::new();
-        for (index, (verdict, device)) in own.verdicts.iter().zip(&judgement.devices).enumerate() {
-            if is_passed_over(judged, member, index) {
+/// What does not load and is no failure: one finding a file and kind, with all devices in it.
+fn limits(judged: &ArtefactJudgement, judgement: &Judgement, demands: &Demands) -> Vec<Unmet> {
+    let mut found: BTreeMap<(usize, Rule), (Vec<String>, bool)> = BTreeMap::new();
+    for (index, device) in judgement.devices.iter().enumerate() {
+        for part in standing(judged, index) {
+            let Some(member) = part.members.first().copied() else { continue };
+            if part.is_optional {
+                let text = format!("on {}: all of it is for other GPUs", name(device));
+                found.entry((member, Rule::Specialised)).or_default().0.push(text);
                 continue;
             }
-            let (ok, total) = if beside {
-                (verdict.modules_ok, verdict.modules)
-            } else {
-                (verdict.specialised_ok, verdict.specialised)
-            };
-            if ok < total {
-                all = total;
-                parts.push(format!("{ok} for {}", name(device)));
+            if !part.verdict.verdict.is_usable() {
+                continue;
+            }
+            for limit in &part.verdict.limits {
+                let (rule, is_note) = match limit.kind {
+                    LimitKind::Specialised => (Rule::Specialised, true),
+                    LimitKind::Newer => (Rule::Newer, limit.count.saturating_mul(10) <= limit.of),
+                    LimitKind::Older => (Rule::Older, false),
+                    LimitKind::Gap => (Rule::Gap, false),
+                    LimitKind::Refused => (Rule::Refused, false),
+                    LimitKind::EmptyKernels => (Rule::EmptyKernels, false),
+                };
+                let own = found.entry((member, rule)).or_default();
+                own.0.push(format!("on {}: {}", name(device), limit.text));
+                own.1 |= !is_note;
             }
         }
-        if parts.is_empty() {
-            continue;
-        }
-        let message = format!("{all} specialised modules, of which {} load", parts.join(", "));
-        let hint = "expected where the library picks them by device; --deny specialised forbids them".to_owned();
-        let words = Words { rule: Rule::Specialised, device: None, subject: None, message, hint: Some(hint) };
-        at.add(at.artefact.members.get(member), words);
     }
+    let each = found.into_iter().map(|((member, rule), (texts, is_grave))| {
+        // what a newer GPU has more than this one weighs by how much it is
+        let severity = (rule == Rule::Newer && is_grave).then_some(Severity::Warn);
+        let severity = if demands.strict { Some(Severity::Deny) } else { severity };
+        let hint = match rule {
+            Rule::Specialised => {
+                "expected where the library picks them by device; --deny specialised forbids them".to_owned()
+            }
+            rule => format!("the rest of the file runs; --deny {rule} or --strict forbid it"),
+        };
+        (member, Words { rule, severity, device: None, subject: None, message: texts.join("; "), hint: Some(hint) })
+    });
+    each.collect()
 }
 
-const fn rule(verdict: Verdict) -> Option<Rule> {
-    match verdict {
-        Verdict::Native | Verdict::NoDeviceCode => None,
-        Verdict::Jit => Some(Rule::Jit),
+/// The rule that a verdict breaks; code that is compiled at first use is told whatever the headline is.
+const fn rule(verdict: &MemberVerdict) -> Option<Rule> {
+    match verdict.verdict {
+        Verdict::Native | Verdict::Jit if verdict.compiled > 0 => Some(Rule::Jit),
+        Verdict::Native | Verdict::Jit | Verdict::NoDeviceCode => None,
         Verdict::Partial => Some(Rule::Partial),
         Verdict::Unknown => Some(Rule::Unknown),
         Verdict::DriverTooOld => Some(Rule::DriverTooOld),
@@ -124,14 +151,23 @@ const fn rule(verdict: Verdict) -> Option<Rule> {
     }
 }
 
+/// Modules that load now.
+const fn loading(verdict: &MemberVerdict) -> usize {
+    verdict.modules_ok.saturating_add(verdict.specialised_ok)
+}
+
 fn accepted(verdict: &MemberVerdict, rule: Rule, demands: &Demands) -> bool {
+    let share = |part: usize, of: usize| part.saturating_mul(100).checked_div(of).unwrap_or(0);
     match rule {
-        Rule::Jit => demands.allow_jit,
-        Rule::Unknown => demands.allow_unknown,
-        Rule::Partial => demands.allow_partial.is_some_and(|percent| {
-            let share = verdict.modules_ok.saturating_mul(100).checked_div(verdict.modules).unwrap_or(0);
-            share >= usize::from(percent)
+        Rule::Jit => demands.allow_jit.is_some_and(|percent| {
+            // rounded up: no more than so many
+            let most = usize::from(percent).saturating_mul(loading(verdict));
+            verdict.compiled.saturating_mul(100) <= most
         }),
+        Rule::Unknown => demands.allow_unknown,
+        Rule::Partial => demands
+            .allow_partial
+            .is_some_and(|percent| share(verdict.modules_ok, verdict.modules) >= usize::from(percent)),
         _ => false,
     }
 }
@@ -140,14 +176,20 @@ fn name(device: &Device) -> String {
     device.name.clone().unwrap_or_else(|| device.capability.to_string())
 }
 
-fn words(rule: Rule, verdict: &MemberVerdict, device: &Device, on: OnDevice) -> Words {
+fn words(rule: Rule, verdict: &MemberVerdict, device: &Device, on: OnDevice, before: &str) -> Words {
     let reason = verdict.reasons.first().map(|reason| format!(": {}", reason.text)).unwrap_or_default();
     let name = match &on.fleet {
         Some(fleet) => format!("{} of fleet `{fleet}`", name(device)),
         None => name(device),
     };
     let (message, hint) = match rule {
-        Rule::Jit => (format!("runs on {name} only by compiling PTX"), Some("--allow-jit lets it pass")),
+        Rule::Jit => (
+            match (verdict.compiled, loading(verdict)) {
+                (own, all) if own == all => format!("runs on {name} only by compiling PTX"),
+                (own, all) => format!("{own} of {all} modules that load on {name} are compiled from PTX at first use"),
+            },
+            Some("--allow-jit, or --allow-jit=PERCENT of the modules that load, lets it pass"),
+        ),
         Rule::Partial => (
             format!("{} of {} modules load on {name}{reason}", verdict.modules_ok, verdict.modules),
             Some("--allow-partial=PERCENT lets it pass"),
@@ -156,5 +198,6 @@ fn words(rule: Rule, verdict: &MemberVerdict, device: &Device, on: OnDevice) -> 
         Rule::DriverTooOld => (format!("does not load on {name} with this driver{reason}"), None),
         _ => (format!("does not run on {name}{reason}"), None),
     };
-    Words { rule, device: Some(on), subject: None, message, hint: hint.map(ToOwned::to_owned) }
+    let message = format!("{before}{message}");
+    Words { rule, severity: None, device: Some(on), subject: None, message, hint: hint.map(ToOwned::to_owned) }
 }

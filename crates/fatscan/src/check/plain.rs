@@ -28,8 +28,14 @@ pub(super) fn diagnostics(report: &Report, sink: &mut Sink<'_>) {
         let unreadable = matches!(diagnostic.code, Code::Unreadable | Code::NotAFile);
         let rule = if unreadable { Rule::Unreadable } else { Rule::Damage };
         let message = format!("{} ({})", diagnostic.message(), diagnostic.code);
-        let words =
-            Words { rule, device: None, subject: None, message, hint: diagnostic.hint().map(ToOwned::to_owned) };
+        let words = Words {
+            rule,
+            severity: None,
+            device: None,
+            subject: None,
+            message,
+            hint: diagnostic.hint().map(ToOwned::to_owned),
+        };
         sink.add(subject(report, &diagnostic.at, Some(diagnostic.code)), words);
     }
 }
@@ -39,7 +45,7 @@ pub(super) fn unread(report: &Report, sink: &mut Sink<'_>) {
     for unread in &report.unread {
         let message = format!("it was not read, and may hold device code: {}", unread.why);
         let hint = Some("unpack it and check what is in it, or leave it out by name: --exclude GLOB".to_owned());
-        let words = Words { rule: Rule::Unread, device: None, subject: None, message, hint };
+        let words = Words { rule: Rule::Unread, severity: None, device: None, subject: None, message, hint };
         sink.add(subject(report, &unread.at, None), words);
     }
 }
@@ -85,7 +91,7 @@ pub(super) fn size(at: &mut At<'_, '_>) {
     let Some(limit) = at.sink.demands.max_size else { return };
     if at.artefact.size > limit {
         let message = format!("{} bytes, {limit} are allowed", at.artefact.size);
-        at.add(None, Words { rule: Rule::MaxSize, device: None, subject: None, message, hint: None });
+        at.add(None, Words { rule: Rule::MaxSize, severity: None, device: None, subject: None, message, hint: None });
     }
 }
 
@@ -95,7 +101,10 @@ pub(super) fn host(at: &mut At<'_, '_>) {
     for member in &at.artefact.members {
         if let Some(machine) = member.machine.filter(|machine| *machine != host) {
             let message = format!("the file is for {machine} hosts, {host} is demanded");
-            at.add(Some(member), Words { rule: Rule::HostMismatch, device: None, subject: None, message, hint: None });
+            at.add(
+                Some(member),
+                Words { rule: Rule::HostMismatch, severity: None, device: None, subject: None, message, hint: None },
+            );
         }
     }
 }

@@ -76,6 +76,11 @@ rules! {
     Extra "extra" Deny "code is there that was not declared";
     MaxSize "max-size" Deny "an artefact is larger than allowed";
     ExpiredIgnore "expired-ignore" Deny "an ignore has reached its end";
+    Refused "refused" Deny "modules whose label fits a device, and whose code its driver refuses";
+    Older "older" Warn "some modules hold code for GPUs older than a device only";
+    Gap "gap" Warn "some modules hold code for other GPUs, older and newer, and none for a device";
+    EmptyKernels "empty-kernels" Warn "many kernels that a device loads hold no code";
+    Newer "newer" Note "some modules hold code for GPUs newer than a device only; a warning above a tenth of them";
     Specialised "specialised" Note "specialised modules, for one architecture or exact targets, do not cover a device";
 }
 

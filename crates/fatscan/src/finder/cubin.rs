@@ -73,7 +73,6 @@ impl<S: ByteStream> Finder<'_, '_, S> {
             has_kernels,
             toolkit,
             kernels,
-            begins: Some(true),
             ..Image::bare(CodeKind::Sass, offset, head.extent)
         };
         self.module(Module::new(Source::Cubin, offset, vec![image]));

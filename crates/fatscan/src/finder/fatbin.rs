@@ -4,9 +4,9 @@ use gpu_arch::{Arch, Suffix};
 
 use super::{Finder, Issue};
 use crate::diagnostic::Code;
-use crate::inspect;
-use crate::model::{CodeKind, Image, Linkage, Module, Source};
+use crate::model::{CodeKind, Holds, Image, Linkage, Module, Source};
 use crate::options::KernelDepth;
+use crate::{heads, inspect};
 
 /// Uncompressed cubins up to this size are compared with their entry header on the way.
 const COMPARE: u64 = 256 * 1024;
@@ -228,14 +228,25 @@ impl<S: ByteStream> Finder<'_, '_, S> {
         };
         if header.padded_size == 0 && is_code {
             say(Code::PayloadMissing, Some(index), String::new(), &mut step.issues);
-            step.images.iter_mut().for_each(|image| image.begins = Some(false));
+            step.images.iter_mut().for_each(|image| image.holds = Some(Holds::Foreign));
             return;
         }
-        if !(verify || (bare && is_elf) || small || stub || deep || begins) {
+        if begins && let Some(image) = step.images.first_mut() {
+            let compat = Entry::new(record, &[]).ok().and_then(|entry| entry.compat().ok().flatten());
+            let issues = &mut step.issues;
+            heads::read(self.stream, header, compat, image, &mut self.scratch, &mut |code, detail| {
+                // the compat record has said it
+                if !(code == Code::HeaderAgainstPayload && has_said(issues)) {
+                    issues.push(Issue { code, offset: Some(offset), image: Some(index), detail });
+                }
+            });
+        }
+        let concat = options.entry_functions && header.kind == Kind::Concat;
+        if !(verify || (bare && is_elf) || small || stub || deep || concat) {
             return;
         }
-        // the payload would only say once more what the compat record has said
-        let said = step.issues.iter().any(|issue| issue.code == Code::HeaderAgainstCompat);
+        // the payload would only say once more what was said
+        let said = has_said(&step.issues);
         let mut say = |code, image, detail: String| {
             if !(said && code == Code::HeaderAgainstPayload) {
                 say(code, image, detail, &mut step.issues);
@@ -246,21 +257,9 @@ impl<S: ByteStream> Finder<'_, '_, S> {
         if stored > header.padded_size || header.padded_size == 0 {
             return;
         }
-        let whole = verify || stub || deep || small || (bare && is_elf);
-        if !whole {
-            // the first bytes are enough to tell what it is
-            let read = stored.min(inspect::BEGINNING);
-            self.stream.fill(usize::try_from(read).unwrap_or(usize::MAX));
-            let window = self.stream.window();
-            let start = usize::try_from(read).ok().and_then(|read| window.get(..read)).unwrap_or(window);
-            if let Some(image) = step.images.first_mut() {
-                inspect::begins(header, start, image, &mut |code, detail| say(code, Some(index), detail));
-            }
-            return;
-        }
-        let too_large = stored > limit || (verify && header.unpacked_size() > limit);
+        let too_large = stored > limit || ((verify || concat) && header.unpacked_size() > limit);
         if too_large {
-            if verify {
+            if verify || concat {
                 say(Code::LimitPayload, Some(index), format!("{} bytes", header.unpacked_size().max(stored)));
             }
             return;
@@ -270,7 +269,7 @@ impl<S: ByteStream> Finder<'_, '_, S> {
         let start = self.stream.window().get(..read).unwrap_or_default();
         let asked = inspect::memory_of(header, start, deep && options.kernels == KernelDepth::Names);
         let Some(grant) = self.run.memory.grant(asked) else {
-            if verify {
+            if verify || concat {
                 say(Code::LimitMemory, Some(index), format!("{asked} bytes"));
             }
             return;
@@ -281,16 +280,15 @@ impl<S: ByteStream> Finder<'_, '_, S> {
         }
         let payload = self.stream.window().get(..size).unwrap_or_default();
         let Ok(entry) = Entry::new(record, payload) else { return };
-        if begins && let Some(image) = step.images.first_mut() {
-            let start = payload.get(..usize::try_from(inspect::BEGINNING).unwrap_or(0)).unwrap_or(payload);
-            inspect::begins(header, start, image, &mut |code, detail| say(code, Some(index), detail));
-        }
         if verify {
             inspect::verify(&entry, limit, &mut self.scratch, &mut step.images, &mut |code, member, detail| {
                 say(code, Some(index.saturating_add(member)), detail);
             });
         } else if small && let Some(image) = step.images.first_mut() {
             inspect::cubin(payload, image, &mut |code, detail| say(code, Some(index), detail));
+        }
+        if concat {
+            inspect::holds(&entry, limit, &mut self.scratch, &mut step.images);
         }
         if stub && step.images.iter().any(|image| image.has_kernels.is_none()) {
             inspect::entry_functions(&entry, limit, &mut self.scratch, &mut step.images);
@@ -359,6 +357,11 @@ struct Break {
     kind: ErrorKind,
     offset: u64,
     header: Option<EntryHeader>,
+}
+
+/// Whether it was said that the header and what it stands for disagree.
+fn has_said(issues: &[Issue]) -> bool {
+    issues.iter().any(|issue| matches!(issue.code, Code::HeaderAgainstCompat | Code::HeaderAgainstPayload))
 }
 
 /// Whether an entry is small enough to be a module without kernels.

@@ -31,7 +31,6 @@ impl<S: ByteStream> Finder<'_, '_, S> {
             version: Some(head.version),
             has_kernels: Some(has_kernels),
             kernels,
-            begins: Some(true),
             ..Image::bare(CodeKind::Ptx, offset, size)
         };
         self.module(Module::new(Source::PtxText, offset, vec![image]));

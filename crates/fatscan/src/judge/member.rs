@@ -1,21 +1,23 @@
-//! How the modules of a member add up.
+//! How the modules of a member add up: the steps of `docs/VERDICTS.md`, "Files".
 
 use std::collections::BTreeMap;
 
 use gpu_arch::rules::{Coverage, Device, ModuleVerdict, Reason, ReasonCode, Verdict};
 
 use super::classify::{Class, NotCounted, classify};
-use super::dispatchers::is_dispatcher;
+use super::limits::{self, LimitKind};
 use super::modules::Judge;
-use super::{Load, MemberJudgement, MemberVerdict, Policy, runtime};
+use super::named::is_named;
+use super::{Load, MemberJudgement, MemberVerdict, Policy, relink, runtime};
 use crate::model::{CodeKind, Image, Member, Module};
 
 /// One module that counts, judged.
-struct Judged<'m> {
-    index: usize,
-    module: &'m Module,
-    verdict: ModuleVerdict,
-    picked: Option<&'m Image>,
+pub(super) struct Judged<'m> {
+    pub(super) index: usize,
+    pub(super) module: &'m Module,
+    pub(super) class: Class,
+    pub(super) verdict: ModuleVerdict,
+    pub(super) picked: Option<&'m Image>,
 }
 
 impl Judged<'_> {
@@ -23,8 +25,13 @@ impl Judged<'_> {
         self.verdict.verdict.is_usable()
     }
 
+    /// Whether it loads now or with a newer driver.
     fn fits(&self) -> bool {
-        self.verdict.coverage == Coverage::Yes
+        self.is_usable() || self.waits()
+    }
+
+    fn waits(&self) -> bool {
+        self.verdict.verdict == Verdict::DriverTooOld && self.verdict.coverage == Coverage::Yes
     }
 }
 
@@ -39,35 +46,29 @@ pub(super) fn judge(member: &Member, devices: &[Device], policy: &Policy) -> Mem
         other: number(Class::Other),
         unmapped: number(Class::Unmapped),
     };
-    let dispatches = is_dispatcher(&member.path, &policy.dispatchers);
+    let dispatches = is_named(&member.path, &policy.dispatchers);
     let runtime = runtime::major(member);
     let verdicts = devices.iter().map(|device| {
         let mut judge = Judge::new(device, &policy.environment, runtime);
-        let mut of = |wanted: &[Class]| -> Vec<Judged<'_>> {
-            let counted = member.modules.iter().zip(&classes).enumerate();
-            let counted = counted.filter(|(_, (_, class))| wanted.contains(class));
-            counted
-                .map(|(index, (module, _))| {
-                    let (verdict, picked) = judge.module(module);
-                    Judged { index, module, verdict, picked }
-                })
-                .collect()
-        };
-        if dispatches {
-            return dispatcher(of(&[Class::General, Class::Specialised]), &not_counted);
+        let counted = member.modules.iter().zip(&classes).enumerate();
+        let counted = counted.filter(|(_, (_, class))| matches!(class, Class::General | Class::Specialised));
+        let mut modules: Vec<Judged<'_>> = counted
+            .map(|(index, (module, class))| {
+                let (verdict, picked) = judge.module(module);
+                Judged { index, module, class: *class, verdict, picked }
+            })
+            .collect();
+        if modules.is_empty() {
+            return nothing(&not_counted);
         }
-        let (general, specialised) = (of(&[Class::General]), of(&[Class::Specialised]));
-        match (general.is_empty(), specialised.is_empty()) {
-            (true, true) => nothing(&not_counted),
-            (true, false) => only_specialised(specialised, device),
-            (false, _) => all_of(general, &specialised),
-        }
+        relink::doubt(&mut modules, member, &classes, device);
+        add_up(&modules, device, dispatches)
     });
-    let counted = number(Class::General).saturating_add(number(Class::Specialised));
     MemberJudgement {
         verdicts: verdicts.collect(),
         not_counted,
-        decides: number(Class::General) > 0 || (dispatches && counted > 0),
+        is_profiler: is_named(&member.path, &policy.profilers),
+        dispatches,
     }
 }
 
@@ -98,151 +99,147 @@ fn nothing(not_counted: &NotCounted) -> MemberVerdict {
         reasons: vec![Reason::new(code, None, text)],
         needs_driver: None,
         failing: Vec::new(),
+        limits: Vec::new(),
+        compiled: 0,
+        optional: false,
     }
 }
 
-/// All general modules decide; the specialised are reported beside.
-fn all_of(general: Vec<Judged<'_>>, specialised: &[Judged<'_>]) -> MemberVerdict {
-    let mut verdict = tally(&general, general.iter().chain(specialised));
-    verdict.specialised = specialised.len();
-    verdict.specialised_ok = specialised.iter().filter(|judged| judged.is_usable()).count();
-    verdict.verdict = combine(general.iter().map(|judged| judged.verdict.verdict));
-    verdict
-}
-
-/// Several modules that are all needed: the laws of `docs/VERDICTS.md`, "Member".
-fn combine(verdicts: impl Iterator<Item = Verdict> + Clone) -> Verdict {
-    let all = |allowed: &[Verdict]| verdicts.clone().all(|verdict| allowed.contains(&verdict));
-    let any = |wanted: &[Verdict]| verdicts.clone().any(|verdict| wanted.contains(&verdict));
-    if all(&[Verdict::Native]) {
-        Verdict::Native
-    } else if all(&[Verdict::Native, Verdict::Jit]) {
-        Verdict::Jit
-    } else if all(&[Verdict::Native, Verdict::Jit, Verdict::DriverTooOld]) {
-        Verdict::DriverTooOld
-    } else if any(&[Verdict::Native, Verdict::Jit, Verdict::DriverTooOld]) {
-        Verdict::Partial
-    } else if any(&[Verdict::Unknown]) {
-        Verdict::Unknown
-    } else {
-        Verdict::NotCovered
-    }
-}
-
-/// A library that picks among overlapping modules by itself: one that loads is enough.
-fn dispatcher(modules: Vec<Judged<'_>>, not_counted: &NotCounted) -> MemberVerdict {
-    if modules.is_empty() {
-        return nothing(not_counted);
-    }
-    let mut verdict = tally(&modules, modules.iter());
-    verdict.verdict = best(modules.iter());
-    if verdict.verdict.is_usable() && verdict.modules_ok < verdict.modules {
-        let text = format!(
-            "{} of {} modules load on this GPU; the library picks among them by itself",
-            verdict.modules_ok, verdict.modules
-        );
-        verdict.hold_to_those_that_load(&modules);
-        verdict.reasons.push(Reason::new(ReasonCode::Dispatching, None, text));
-    }
-    verdict
-}
-
-/// Only specialised modules: groups of one architecture each, of which the library takes one.
-fn only_specialised(modules: Vec<Judged<'_>>, device: &Device) -> MemberVerdict {
-    let mut verdict = tally(&modules, modules.iter());
-    verdict.verdict = combine(modules.iter().map(|judged| judged.verdict.verdict));
-    if verdict.verdict != Verdict::Partial {
+/// The steps, in their order.
+fn add_up(modules: &[Judged<'_>], device: &Device, dispatches: bool) -> MemberVerdict {
+    let capability = device.capability;
+    let count = |wanted: &dyn Fn(&Judged<'_>) -> bool| modules.iter().filter(|judged| wanted(judged)).count();
+    let general = count(&|judged| judged.class == Class::General);
+    let usable = count(&|judged| judged.is_usable());
+    let fitting = count(&|judged| judged.fits());
+    let mut verdict = tally(modules, general);
+    verdict.limits = limits::limits(modules, device);
+    verdict.optional = modules.iter().all(|judged| limits::is_feature(judged, capability));
+    // 1. nothing here, whatever the driver
+    if fitting == 0 {
+        let unknown = count(&|judged| judged.verdict.verdict == Verdict::Unknown);
+        verdict.verdict = if unknown > 0 { Verdict::Unknown } else { Verdict::NotCovered };
+        verdict.limits.clear();
+        verdict.explain(modules, |judged| unknown == 0 || judged.verdict.verdict == Verdict::Unknown);
         return verdict;
     }
-    let mut groups: BTreeMap<Vec<u32>, Vec<&Judged<'_>>> = BTreeMap::new();
-    for judged in &modules {
-        groups.entry(numbers(judged.module)).or_default().push(judged);
+    // 2. libraries that pick among their modules
+    let is_sliver = fitting.saturating_mul(SLIVER) < modules.len();
+    if is_sliver && (dispatches || general == 0) {
+        verdict.verdict = Verdict::Partial;
+        let text = format!("only {fitting} of {} modules are for compute capability {capability}", modules.len());
+        verdict.explain(modules, |judged| judged.fits());
+        verdict.reasons.push(Reason::new(ReasonCode::NoImage, Some(209), text));
+        verdict.reasons.sort_by_key(|reason| reason.code.rank());
+        return verdict;
     }
-    let largest = groups.values().map(Vec::len).max().unwrap_or(0);
-    let usable = |group: &&Vec<&Judged<'_>>| group.iter().all(|judged| judged.is_usable());
-    let is_native = |group: &Vec<&Judged<'_>>| group.iter().all(|judged| judged.verdict.verdict == Verdict::Native);
-    let Some(group) = groups.values().filter(usable).max_by_key(|group| (group.len(), is_native(group))) else {
-        // none loads now; where one would with a newer driver, that is what to say
-        let waits = groups.values().any(|group| group.iter().all(|one| one.verdict.verdict == Verdict::DriverTooOld));
-        if waits {
-            verdict.verdict = Verdict::DriverTooOld;
+    if dispatches {
+        let word = if usable > 0 { loaded_word(modules) } else { Verdict::DriverTooOld };
+        verdict.verdict = word;
+        verdict.explain(modules, |judged| if usable > 0 { judged.is_usable() } else { judged.fits() });
+        if usable < modules.len() {
+            let text = format!(
+                "{usable} of {} modules load on this GPU; the library, known by its name, picks among them by itself",
+                modules.len()
+            );
+            verdict.reasons.push(Reason::new(ReasonCode::Dispatching, None, text));
         }
         return verdict;
+    }
+    // 3. too much of it is missing
+    let of_kind = |wanted: &[LimitKind]| {
+        count(&|judged| {
+            judged.class == Class::General
+                && limits::kind(judged, capability).is_some_and(|kind| wanted.contains(&kind))
+        })
     };
-    if group.len().saturating_mul(2) >= largest {
-        verdict.verdict = if is_native(group) { Verdict::Native } else { Verdict::Jit };
-        let text = format!(
-            "{} of {} modules are for this GPU ({}); the others are for other architectures",
-            group.len(),
-            modules.len(),
-            device.capability
-        );
-        verdict.hold_to_those_that_load(&modules);
-        verdict.reasons.push(Reason::new(ReasonCode::ArchSplit, None, text));
+    let holes = of_kind(&[LimitKind::Older, LimitKind::Gap, LimitKind::Refused]);
+    let newer = of_kind(&[LimitKind::Newer]);
+    let specialised = count(&|judged| judged.class == Class::Specialised);
+    let special = count(&|judged| judged.class == Class::Specialised && judged.fits());
+    let is_older_set = special == 0
+        && specialised.saturating_mul(2) > modules.len()
+        && count(&|judged| limits::is_plain_and_older(judged, capability)) > 0;
+    if holes.saturating_mul(4) > general || newer.saturating_mul(2) > general || is_older_set {
+        verdict.verdict = Verdict::Partial;
+        let decides = |judged: &Judged<'_>| is_older_set || general == 0 || judged.class == Class::General;
+        verdict.explain(modules, decides);
+        return verdict;
+    }
+    // 4. a module for this GPU that waits, a general one that is uncertain
+    let waiting = count(&|judged| judged.waits());
+    let uncertain = count(&|judged| judged.class == Class::General && judged.verdict.verdict == Verdict::Unknown);
+    if waiting > 0 {
+        verdict.verdict = Verdict::DriverTooOld;
+        verdict.explain(modules, |judged| judged.fits());
+    } else if uncertain > 0 {
+        verdict.verdict = Verdict::Unknown;
+        verdict.explain(modules, |judged| judged.verdict.verdict != Verdict::NotCovered);
+    } else {
+        // 5. it runs
+        verdict.verdict = loaded_word(modules);
+        verdict.explain(modules, |judged| judged.is_usable());
+        if general == 0 && usable < modules.len() {
+            let text = format!("{usable} of {} modules are for this GPU; the others are for other ones", modules.len());
+            verdict.reasons.push(Reason::new(ReasonCode::ArchSplit, None, text));
+        }
     }
     verdict
 }
 
-/// Architecture numbers of a module, sorted.
-fn numbers(module: &Module) -> Vec<u32> {
-    let images = module.images.iter().filter(|image| image.kind != CodeKind::LtoIr);
-    let mut numbers: Vec<u32> = images.filter_map(|image| image.arch).map(gpu_arch::Arch::number).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
-}
+/// A library of which fewer than one in so many modules are for a GPU does not support it.
+const SLIVER: usize = 50;
 
-/// The best verdict of several modules of which one is enough.
-fn best<'m>(modules: impl Iterator<Item = &'m Judged<'m>>) -> Verdict {
-    modules.map(|judged| judged.verdict.verdict).min().unwrap_or(Verdict::NotCovered)
+/// Native if at least nine tenths of the modules that load are.
+fn loaded_word(modules: &[Judged<'_>]) -> Verdict {
+    let count = |wanted| modules.iter().filter(|judged| judged.verdict.verdict == wanted).count();
+    let (native, jit) = (count(Verdict::Native), count(Verdict::Jit));
+    if jit.saturating_mul(9) <= native { Verdict::Native } else { Verdict::Jit }
 }
 
 impl MemberVerdict {
-    /// Where some modules are enough, those that fail are no reason, and only the conditions of modules with the verdict
-    /// itself count: a single PTX among native code asks nothing of the driver.
-    fn hold_to_those_that_load(&mut self, modules: &[Judged<'_>]) {
-        let own = || modules.iter().filter(|judged| judged.verdict.verdict == self.verdict);
-        let mut reasons: Vec<Reason> = Vec::new();
-        for reason in own().flat_map(|judged| &judged.verdict.reasons) {
-            if !reasons.iter().any(|known| known.code == reason.code) {
-                reasons.push(reason.clone());
-            }
-        }
-        reasons.sort_by_key(|reason| reason.code.rank());
-        self.needs_driver = own().filter_map(|judged| judged.verdict.needs_driver).max();
-        self.reasons = reasons;
-        self.failing.clear();
+    /// Takes the reasons of some modules, with what they ask of the driver.
+    fn explain(&mut self, modules: &[Judged<'_>], wanted: impl Fn(&Judged<'_>) -> bool) {
+        let own: Vec<&Judged<'_>> = modules.iter().filter(|judged| wanted(judged)).collect();
+        self.reasons = reasons(&own, own.len());
+        self.needs_driver = self.reasons.iter().filter_map(|reason| reason.needs_driver).max();
     }
 }
 
-/// Counts, loads and reasons; the verdict itself is for the caller to set. `deciding` give the reasons, `all` the loads.
-fn tally<'m>(deciding: &[Judged<'m>], all: impl Iterator<Item = &'m Judged<'m>>) -> MemberVerdict {
+/// Counts and loads; the verdict with its reasons is for the caller to set.
+fn tally(modules: &[Judged<'_>], general: usize) -> MemberVerdict {
     let mut loads = BTreeMap::new();
-    for image in all.filter(|judged| judged.is_usable()).filter_map(|judged| judged.picked) {
+    for image in modules.iter().filter(|judged| judged.is_usable()).filter_map(|judged| judged.picked) {
         if let Some(arch) = image.arch {
             let isa = image.version.filter(|_| image.kind == CodeKind::Ptx);
             let count: &mut usize = loads.entry((image.kind, arch, isa)).or_default();
             *count = count.saturating_add(1);
         }
     }
-    let failing = deciding.iter().filter(|judged| !judged.is_usable());
+    // the general ones, or the specialised where there are none
+    let main = |judged: &&Judged<'_>| general == 0 || judged.class == Class::General;
+    let beside = |judged: &&Judged<'_>| !main(judged);
+    let ok = |judged: &&Judged<'_>| judged.is_usable();
     MemberVerdict {
         verdict: Verdict::NotCovered,
-        modules: deciding.len(),
-        modules_ok: deciding.iter().filter(|judged| judged.is_usable()).count(),
-        modules_fit: deciding.iter().filter(|judged| judged.fits()).count(),
-        specialised: 0,
-        specialised_ok: 0,
+        modules: modules.iter().filter(main).count(),
+        modules_ok: modules.iter().filter(main).filter(ok).count(),
+        modules_fit: modules.iter().filter(main).filter(|judged| judged.fits()).count(),
+        specialised: modules.iter().filter(beside).count(),
+        specialised_ok: modules.iter().filter(beside).filter(ok).count(),
+        compiled: modules.iter().filter(|judged| judged.verdict.verdict == Verdict::Jit).count(),
         loads: loads.into_iter().map(|((kind, arch, isa), count)| Load { kind, arch, isa, count }).collect(),
-        reasons: reasons(deciding),
-        needs_driver: deciding.iter().filter_map(|judged| judged.verdict.needs_driver).max(),
-        failing: failing.map(|judged| judged.index).collect(),
+        reasons: Vec::new(),
+        needs_driver: None,
+        limits: Vec::new(),
+        optional: false,
+        failing: modules.iter().filter(|judged| !judged.is_usable()).map(|judged| judged.index).collect(),
     }
 }
 
 /// The distinct reasons of the modules: of each code the sentence that holds for most of them, with their number where
 /// it does not hold for all.
-fn reasons(modules: &[Judged<'_>]) -> Vec<Reason> {
+fn reasons(modules: &[&Judged<'_>], total: usize) -> Vec<Reason> {
     let mut counts: Vec<(Reason, usize)> = Vec::new();
     for reason in modules.iter().flat_map(|judged| &judged.verdict.reasons) {
         match counts.iter_mut().find(|(known, _)| known == reason) {
@@ -252,7 +249,6 @@ fn reasons(modules: &[Judged<'_>]) -> Vec<Reason> {
     }
     counts.sort_by_key(|(reason, count)| (reason.code.rank(), core::cmp::Reverse(*count)));
     let mut kept: Vec<Reason> = Vec::new();
-    let total = modules.len();
     for (reason, count) in &counts {
         // a module's driver conditions differ by their numbers: the highest counts, and is among the reasons once
         if kept.iter().any(|other| other.code == reason.code) {

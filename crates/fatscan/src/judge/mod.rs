@@ -7,9 +7,12 @@
 mod alternatives;
 mod artefact;
 mod classify;
-mod dispatchers;
+mod copies;
+mod limits;
 mod member;
 mod modules;
+mod named;
+mod relink;
 mod runtime;
 
 use gpu_arch::rules::{Device, Environment, Reason, Verdict};
@@ -18,8 +21,11 @@ use gpu_arch::{Arch, DriverVersion};
 use crate::model::{CodeKind, Report};
 use crate::pattern::Pattern;
 
+pub use artefact::{Standing, standing};
 pub use classify::{Class, NotCounted, classify};
-pub use dispatchers::DISPATCHERS;
+pub use copies::copies;
+pub use limits::{Limit, LimitKind};
+pub use named::{DISPATCHERS, PROFILERS};
 
 /// How to judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,15 +36,19 @@ pub struct Policy {
     pub alternatives: bool,
     /// Names of libraries that pick among their modules by themselves.
     pub dispatchers: Vec<Pattern>,
+    /// Names of libraries that measure programs: they decide nothing.
+    pub profilers: Vec<Pattern>,
 }
 
 impl Default for Policy {
     fn default() -> Self {
+        // they are patterns, as a test shows
+        let patterns = |names: &[&str]| names.iter().filter_map(|name| Pattern::new(name).ok()).collect();
         Self {
             environment: Environment::default(),
             alternatives: true,
-            // they are patterns, as a test shows
-            dispatchers: DISPATCHERS.iter().filter_map(|name| Pattern::new(name).ok()).collect(),
+            dispatchers: patterns(DISPATCHERS),
+            profilers: patterns(PROFILERS),
         }
     }
 }
@@ -108,15 +118,23 @@ pub struct ArtefactJudgement {
     pub members: Vec<MemberJudgement>,
     /// Members that are alternatives to each other.
     pub alternatives: Vec<Alternatives>,
+    /// Loose files of device code, which are judged together as the modules of one.
+    pub loose: Option<Loose>,
 }
 
 /// The verdict on an artefact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArtefactVerdict {
-    /// The verdict with its sums over the members that decided.
+    /// The verdict with its sums over the members that count.
     pub verdict: MemberVerdict,
-    /// Indices of the members with this verdict among those that decide.
+    /// Indices of the members that the verdict comes from: where some run and others do not, those that do not.
     pub decided_by: Vec<usize>,
+    /// Indices of the members that do not load here and are features of other GPUs: they decide nothing.
+    pub optional: Vec<usize>,
+    /// Parts of the artefact (a file, a group of alternatives, the loose files together) that count, optional ones aside.
+    pub parts: usize,
+    /// Those of them that run.
+    pub parts_ok: usize,
 }
 
 /// A member judged.
@@ -126,8 +144,10 @@ pub struct MemberJudgement {
     pub verdicts: Vec<MemberVerdict>,
     /// Modules that do not count, by reason.
     pub not_counted: NotCounted,
-    /// Whether it has general modules or is a known dispatcher: such members decide over the artefact.
-    pub decides: bool,
+    /// Whether it is a library that measures programs, by its name: shown, and no part of the artefact's verdict.
+    pub is_profiler: bool,
+    /// Whether it is a library that picks among its modules by itself, by its name.
+    pub dispatches: bool,
 }
 
 /// The verdict on a member for one device.
@@ -135,24 +155,39 @@ pub struct MemberJudgement {
 pub struct MemberVerdict {
     /// The verdict.
     pub verdict: Verdict,
-    /// Modules that decided: the general ones, or the specialised where there are none.
+    /// General modules, or the specialised where there are none.
     pub modules: usize,
     /// Those of them that are native or jit now.
     pub modules_ok: usize,
-    /// Those of them whose architecture fits the device, whatever the driver.
+    /// Those of them that load now or with a newer driver.
     pub modules_fit: usize,
     /// Specialised modules beside the general ones.
     pub specialised: usize,
     /// Those of them that are native or jit now.
     pub specialised_ok: usize,
+    /// Modules, of all of them, that the driver compiles at first use.
+    pub compiled: usize,
     /// What the driver would load: images alike with their number, over all modules that load.
     pub loads: Vec<Load>,
     /// Why, the headline first.
     pub reasons: Vec<Reason>,
-    /// The oldest driver that meets all conditions.
+    /// The oldest driver that meets all conditions among the reasons.
     pub needs_driver: Option<DriverVersion>,
-    /// Indices of the deciding modules that do not load now.
+    /// What does not load, by kind.
+    pub limits: Vec<Limit>,
+    /// Whether all that does not load is a feature of other GPUs: for newer ones, or exact targets only.
+    pub optional: bool,
+    /// Indices of the modules that do not load now.
     pub failing: Vec<usize>,
+}
+
+/// Loose files of device code beside each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loose {
+    /// Indices of the members.
+    pub members: Vec<usize>,
+    /// One for each device.
+    pub verdicts: Vec<MemberVerdict>,
 }
 
 /// Images alike that would be loaded.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use gpu_arch::rules::{
-    Code, Device, Environment, ModuleVerdict, Reason, ReasonCode, Verdict, judge_module, runtime_condition,
+    Code, Device, Environment, ModuleVerdict, Payload, Reason, ReasonCode, Verdict, judge_module, runtime_condition,
 };
 use gpu_arch::{Isa, Target};
 
-use crate::model::{CodeKind, Image, Linkage, Module, Source};
+use crate::model::{CodeKind, Holds, Image, Linkage, Module, Source};
 
 pub(crate) struct Judge<'a> {
     device: &'a Device,
@@ -39,8 +39,6 @@ impl<'a> Judge<'a> {
                 verdict
             }
         };
-        let is_broken = images.is_empty() && module.images.iter().any(|image| image.begins == Some(false));
-        let verdict = if is_broken { broken(verdict) } else { verdict };
         let picked = verdict.picked.and_then(|index| images.get(index).copied());
         (verdict, picked)
     }
@@ -60,33 +58,35 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// A module of which nothing begins as code.
-fn broken(verdict: ModuleVerdict) -> ModuleVerdict {
-    let text = "no payload begins as the code that its label says";
-    let reasons = vec![Reason::new(ReasonCode::NoImage, Some(300), text)];
-    ModuleVerdict { verdict: Verdict::NotCovered, coverage: gpu_arch::rules::Coverage::No, reasons, ..verdict }
-}
-
 /// What the rules look at in an image; nothing for what no driver loads from a fatbin.
 fn code(source: Source, image: &Image) -> Option<Code> {
     let arch = image.arch?;
-    // what does not begin as code is none, whatever its label says
-    if image.linkage == Linkage::Relocatable || image.begins == Some(false) {
+    if image.linkage == Linkage::Relocatable {
         return None;
     }
-    let target = match image.kind {
-        CodeKind::Sass => Target::Sass(arch),
-        CodeKind::Ptx => {
-            let isa = image.version.map(|(major, minor)| Isa::new(major, minor));
-            Target::Ptx(arch, isa)
-        }
-        _ => return None,
+    let isa = |version: Option<(u16, u16)>| version.map(|(major, minor)| Isa::new(major, minor));
+    let of = |arch, version| match image.kind {
+        CodeKind::Sass => Some(Target::Sass(arch)),
+        CodeKind::Ptx => Some(Target::Ptx(arch, isa(version))),
+        _ => None,
     };
-    let is_32bit = source == Source::Fatbin && image.flags & fatbin::Flags::BITS_64.bits() == 0;
+    let found_abi = match image.holds {
+        Some(Holds::Code { cubin_abi, .. }) => cubin_abi,
+        _ => None,
+    };
+    let payload = match image.holds {
+        None => Payload::Unread,
+        Some(Holds::Code { arch, version, .. }) => Payload::Is(of(arch, version)?),
+        Some(Holds::Foreign) => Payload::Foreign,
+        Some(Holds::Obfuscated) => Payload::Obfuscated,
+        Some(Holds::Unclear) => Payload::Unclear,
+    };
     Some(Code {
-        target,
+        payload,
         zstd: image.compression == fatbin::Compression::Zstd,
-        cubin_abi: image.cubin_abi.filter(|_| image.kind == CodeKind::Sass),
-        is_32bit,
+        cubin_abi: found_abi.or(image.cubin_abi).filter(|_| image.kind == CodeKind::Sass),
+        is_32bit: source == Source::Fatbin && image.flags & fatbin::Flags::BITS_64.bits() == 0,
+        has_compat: image.flags & fatbin::Flags::COMPAT.bits() != 0,
+        ..Code::new(of(arch, image.version)?)
     })
 }

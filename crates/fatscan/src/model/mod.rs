@@ -319,15 +319,46 @@ pub struct Image {
     pub toolkit: Option<(u16, u16)>,
     /// Its kernels, where they were read: see [`crate::KernelDepth`].
     pub kernels: Option<Vec<Kernel>>,
-    /// Whether its payload begins as what the image says that it is, where that was looked at.
-    pub begins: Option<bool>,
+    /// What its payload says of itself, where that was looked at: see [`crate::Options::for_judging`].
+    pub holds: Option<Holds>,
     /// Offset of the entry (or of the bare code) in the member, in bytes.
     pub offset: u64,
     /// Index of the member in its concatenated entry, where it is in one.
     pub concat: Option<u32>,
 }
 
+/// What a payload says of itself. The label selects it, and this is what the driver then finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holds {
+    /// Code for an architecture.
+    Code {
+        /// The architecture: of PTX that of its first `.target`, of a cubin that of its header. The suffix of a cubin of ABI 8
+        /// is that of its compat record, or of the label where there is none.
+        arch: Arch,
+        /// PTX ISA version of PTX.
+        version: Option<(u16, u16)>,
+        /// ABI of a cubin.
+        cubin_abi: Option<u8>,
+    },
+    /// No code of the kind that the image says.
+    Foreign,
+    /// Obfuscated text.
+    Obfuscated,
+    /// It did not show: a head that goes on for too long, a payload that is unpacked only as a whole and too large for that.
+    Unclear,
+}
+
 impl Image {
+    /// Whether the payload is for another architecture than the image says, or no such code.
+    #[must_use]
+    pub fn is_refuted(&self) -> bool {
+        match self.holds {
+            Some(Holds::Code { arch, .. }) => self.arch.is_some_and(|label| !agree(label, arch)),
+            Some(Holds::Foreign) => true,
+            Some(Holds::Obfuscated | Holds::Unclear) | None => false,
+        }
+    }
+
     /// Code outside any fatbin: `stored_bytes` at `offset`, of which nothing else is known.
     pub(crate) fn bare(kind: CodeKind, offset: u64, stored_bytes: u64) -> Self {
         Self {
@@ -346,7 +377,7 @@ impl Image {
             has_kernels: None,
             toolkit: None,
             kernels: None,
-            begins: None,
+            holds: None,
             offset,
             concat: None,
         }
@@ -371,4 +402,11 @@ impl Image {
     pub const fn is_debug(&self) -> bool {
         self.flags & fatbin::Flags::DEBUG.bits() != 0
     }
+}
+
+/// Whether a label and a payload are of one architecture. Code for a family (`f`) says so in a note only.
+pub(crate) fn agree(label: Arch, payload: Arch) -> bool {
+    let suffixes = (label.suffix(), payload.suffix());
+    label.number() == payload.number()
+        && (suffixes.0 == suffixes.1 || matches!(suffixes, (gpu_arch::Suffix::F, gpu_arch::Suffix::None)))
 }
