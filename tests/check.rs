@@ -24,6 +24,7 @@ use program::{
 };
 use serde_json::Value;
 use testkit::fatbin::{Codec, Entry};
+use testkit::cubin::Function;
 use testkit::zip::Central;
 use testkit::{Cubin, Zip, ZipMember};
 
@@ -133,8 +134,36 @@ fn case(folder: &Folder, rule: Rule) -> Option<Case> {
             own(wheel_of(&[zstd]), "--require 9.0 --driver 535.183.01", "--require 9.0 --driver 550.54.14")
         }
         Rule::Partial => {
-            let modules = [module(&["75", "80"]), module(&["80", "90"])];
+            let modules = [module(&["75", "80"]), module(&["80", "90"]), module(&["80", "90"])];
             own(wheel_of(&modules), "--require 7.5", "--require 8.0")
+        }
+        // one in four is what a file that runs may lack
+        Rule::Newer | Rule::Older | Rule::Gap | Rule::Refused => {
+            let (last, on) = match rule {
+                Rule::Newer => (module(&["100", "120"]), "10.0"),
+                Rule::Older => (module(&["70", "75"]), "7.5"),
+                _ => (module(&["75", "100"]), "10.0"),
+            };
+            let all = || module(&["75", "90", "100"]);
+            let holds = if rule == Rule::Refused { "7.5" } else { on };
+            let refused = vec![sass("75"), Entry::sass("90", Cubin::abi7("80").bytes())];
+            let last = if rule == Rule::Refused { refused } else { last };
+            let modules = [all(), all(), all(), last];
+            own(wheel_of(&modules), "--require 9.0", &format!("--require {holds}"))
+        }
+        // two of three kernels have a body for 9.0 and none for 8.0
+        Rule::EmptyKernels => {
+            let cubin = |arch: &str, bytes: [usize; 3]| {
+                let mut cubin = Cubin::abi7(arch).without_functions();
+                for (name, bytes) in ["k1", "k2", "k3"].into_iter().zip(bytes) {
+                    let name = name.to_owned();
+                    let own = Function { name, entry: true, binding: 1, size: bytes, registers: 8, shared: 0 };
+                    cubin = cubin.function(own);
+                }
+                Entry::sass(arch, cubin.bytes())
+            };
+            let module = vec![cubin("80", [128, 128, 512]), cubin("90", [4096, 8192, 512])];
+            own(wheel_of(&[module]), "--require 8.0", "--require 9.0")
         }
         Rule::Unknown => {
             // whether Orin's own code runs on desktop GPUs, with the driver that united them, is denied by one source
@@ -182,7 +211,11 @@ fn every_rule_has_a_check_that_trips_it_and_one_that_does_not_in_every_format() 
         let denied = rule.severity() == Severity::Deny;
         assert_code(&case.trips, i32::from(denied), rule.id());
         assert_code(&case.holds, 0, rule.id());
-        let level = if denied { "error" } else { "note" };
+        let level = match rule {
+            // a quarter of the modules is more than a note
+            Rule::Newer => "warning",
+            rule => rule.severity().name(),
+        };
         assert!(findings(&case.trips).contains(&(rule.id().to_owned(), level.to_owned())), "{rule}");
         assert!(findings(&case.holds).iter().all(|(own, _)| own != rule.id()), "{rule}");
     }
@@ -325,7 +358,6 @@ fn what_is_typed_wrong_is_refused_with_2_in_every_format() {
     refused(&path, &require("--host arm64"), &["--host: `arm64` is neither x86_64 nor aarch64"]);
     refused(&path, &require("--no-device-code maybe"), &["maybe"]);
     refused(&path, &require("--allow-partial=101"), &["101"]);
-    refused(&path, &require("--strict"), &["--contains"]);
     refused(&path, &require("--baseline does-not-exist.json"), &["--baseline `does-not-exist.json` cannot be read"]);
     refused(&path, &require("--config does-not-exist.toml"), &["--config `does-not-exist.toml` cannot be read"]);
     refused(&path, &require("--no-such-flag"), &["--no-such-flag"]);
@@ -438,23 +470,23 @@ fn jit_partial_and_unknown_pass_where_they_are_allowed() {
 #[test]
 fn the_percentage_of_a_partial_file_counts_up_to_its_boundary() {
     let folder = Folder::new();
-    // two of three modules hold 7.5: 66.7 percent
-    let modules = [module(&["75", "80"]), module(&["75", "90"]), module(&["80", "90"])];
+    // one of three modules holds 7.5: 33.3 percent
+    let modules = [module(&["75", "80"]), module(&["80", "90"]), module(&["80", "90"])];
     let path = write_wheel(&folder, &modules);
     for (flag, code) in [
         ("--allow-partial", 0),
         ("--allow-partial=0", 0),
         ("--allow-partial=1", 0),
-        ("--allow-partial=66", 0),
-        ("--allow-partial=67", 1),
+        ("--allow-partial=33", 0),
+        ("--allow-partial=34", 1),
         ("--allow-partial=100", 1),
     ] {
         assert_code(&args(&[&path, "--require", "7.5", flag]), code, flag);
     }
-    // a half exactly
-    let path = write_wheel(&folder, &modules[1..]);
-    assert_eq!(check_with(&path, "--require 7.5 --allow-partial=50").code, Some(0));
-    assert_eq!(check_with(&path, "--require 7.5 --allow-partial=51").code, Some(1));
+    // a half for newer GPUs are features; `--strict` asks for them all the same
+    let path = write_wheel(&folder, &modules[..2]);
+    assert_eq!(check_with(&path, "--require 7.5").code, Some(0));
+    assert_eq!(check_with(&path, "--require 7.5 --strict").code, Some(1));
     // nothing loads: no percentage lets that pass
     assert_eq!(check_with(&path, "--require 12.0 --allow-partial=0").code, Some(1));
     // the flag takes its number with `=` only, so that a path behind it stays a path
@@ -574,7 +606,10 @@ fn alternatives_count_as_one_unless_told_otherwise() {
     );
     for gpu in ["8.0", "10.0", "8.0,10.0"] {
         assert_code(&args(&[&path, "--require", gpu]), 0, gpu);
-        assert_code(&args(&[&path, "--require", gpu, "--no-alternatives"]), 1, gpu);
+    }
+    // each by itself: code for newer GPUs is a feature of theirs, code for older ones is in the way
+    for (gpu, code) in [("8.0", 0), ("10.0", 1), ("8.0,10.0", 1)] {
+        assert_code(&args(&[&path, "--require", gpu, "--no-alternatives"]), code, gpu);
     }
     assert_code(&args(&[&path, "--require", "12.0"]), 1, "neither");
     assert_code(&args(&[&path, "--contains", "7.0;8.0"]), 0, "one holds it all");
@@ -647,7 +682,8 @@ fn a_fleet_demands_each_of_its_gpus_with_its_own_driver() {
     assert_eq!(code("[fleet.a]\ngpus = [\"A100\", \"H100\"]\n").0, 0);
     let (failed, out) = code("[fleet.a]\ngpus = [\"A100\", \"T4\"]\n");
     assert_eq!(failed, 1);
-    assert!(out.contains("does not run on NVIDIA T4") && !out.contains("A100"), "{out}");
+    assert!(out.contains("does not run on NVIDIA T4") && !out.contains("run on NVIDIA A100"), "{out}");
+    assert!(out.contains("assumes on NVIDIA A100: driver 550 (CUDA 12.4) or newer: zstd compression"), "{out}");
     // one fleet has the old driver
     let (failed, out) = code(
         "[fleet.new]\ngpus = [\"A100\"]\ndriver = \"550.54.14\"\n[fleet.old]\ngpus = [\"H100\"]\ndriver = \"535.183.01\"\n",
@@ -682,7 +718,7 @@ fn a_broken_configuration_is_refused_with_line_and_column() {
     let ignore = "[[ignore]]\nrule = \"jit\"\nreason = \"known\"\nexpires = \"2999-01-01\"\n";
     for (text, expected) in [
         ("allow-jit = \n", &["line 1", "column 13"][..]),
-        ("\n\nallow-jit = 3\n", &["line 3", "column 13"]),
+        ("\n\nallow-jit = 300\n", &["line 3", "column 13", "nor a percentage"]),
         ("alow-jit = true\n", &["line 1", "column 1", "alow-jit", "allow-jit"]),
         ("[fleet.a]\ngpus = [\"T4\"]\ndrivr = \"1\"\n", &["line 3", "column 1", "drivr"]),
         ("[fleet.a]\ndriver = \"1\"\n", &["line 1", "gpus"]),
@@ -803,7 +839,8 @@ fn a_baseline_accepts_what_was_known_in_the_next_build_and_nothing_else() {
     assert_code(&with(&path, "7.5,12.0"), 1, "another device");
     let other = folder.write("3/y-1.0-py3-none-any.whl", wheel_of(&modules(&["80", "90"])));
     assert_code(&with(&other, "7.5"), 1, "another package");
-    let partial = folder.write("4/x-1.2-py3-none-any.whl", wheel_of(&modules(&["75", "80"])));
+    let more = [modules(&["75", "80"]).to_vec(), vec![module(&["80", "90"])]].concat();
+    let partial = folder.write("4/x-1.2-py3-none-any.whl", wheel_of(&more));
     assert_code(&with(&partial, "7.5"), 1, "another rule");
 }
 
@@ -890,7 +927,7 @@ fn the_table_has_one_line_a_finding_and_the_summary_last() {
     let run = check(&awkward(&folder, AWKWARD));
     assert_eq!(run.code, Some(1));
     let lines: Vec<&str> = run.out.lines().collect();
-    let starts = |line: &&&str| ["error ", "warning ", "note "].iter().any(|level| line.starts_with(level));
+    let starts = |line: &&&str| ["error ", "warning ", "note ", "assumes "].iter().any(|level| line.starts_with(level));
     let findings = lines.iter().filter(starts).count();
     let hints = lines.iter().filter(|line| line.starts_with("    hint: ")).count();
     assert_eq!(findings + hints + 1, lines.len(), "{}", run.out);

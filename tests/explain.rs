@@ -314,7 +314,8 @@ fn alternatives_are_one_or_many() {
     assert_eq!((group.name.as_str(), group.choices.len()), ("x/libx_cuda*.so", 2));
     assert_eq!(group.best["10.0"], "x/libx_cuda128.so");
     let own = document(&[&path, "--gpu", "10.0", "--no-alternatives"]);
-    assert_eq!(own.artefacts[0].verdicts.as_ref().unwrap()[0].verdict, "not-covered");
+    let whole = &own.artefacts[0].verdicts.as_ref().unwrap()[0];
+    assert_eq!((whole.verdict.as_str(), &whole.decided_by[..]), ("partial", &["x/libx_cuda118.so".to_owned()][..]));
     assert!(own.artefacts[0].alternatives.as_ref().unwrap().is_empty());
 }
 

@@ -325,7 +325,12 @@ fn alternatives_count_as_the_best_of_them() {
         assert_eq!(judged(members(), device("12.0")).artefacts[0].verdicts[0].verdict.verdict, Verdict::NotCovered);
         let policy = Policy { alternatives: false, ..Policy::default() };
         let judgement = judge(&report(members()), &[device("8.0")], &policy).unwrap();
-        assert_eq!(judgement.artefacts[0].verdicts[0].verdict.verdict, Verdict::NotCovered);
+        // the one for newer GPUs is a feature of theirs
+        assert_eq!(judgement.artefacts[0].verdicts[0].verdict.verdict, Verdict::Native);
+        assert_eq!(judgement.artefacts[0].verdicts[0].optional, [1]);
+        let judgement = judge(&report(members()), &[device("10.0")], &policy).unwrap();
+        let own = &judgement.artefacts[0].verdicts[0];
+        assert_eq!((own.verdict.verdict, &own.decided_by), (Verdict::Partial, &vec![0]));
     }
     // one of a kind is no alternative
     let judgement = judged(vec![member("p/libx_cuda118.so", &old)], device("10.0"));

@@ -568,7 +568,7 @@ fn programs_get_names_as_they_are() {
 fn people_see_what_is_in_a_name() {
     let folder = files();
     let own = [("\u{202e}gpj.so", "\\u{202e}gpj.so"), ("a\nb", "a\\nb"), ("::add-mask::x", "\\u{3a}:add-mask::x")];
-    for command in ["list x.whl", "explain --gpu 9.0 x.whl", "size --by member x.whl", "kernels x.whl"] {
+    for command in ["list x.whl", "explain --gpu 9.0 --all-files x.whl", "size --by member x.whl", "kernels x.whl"] {
         let run = call(folder.path(), &words(command));
         for (_, shown) in own {
             assert!(run.out.contains(shown), "{command}: {shown}: {}", run.out);

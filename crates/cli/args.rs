@@ -148,6 +148,9 @@ pub(crate) struct ExplainArgs {
     /// Judge every library by itself, also those that are alternatives to each other
     #[arg(long)]
     pub(crate) no_alternatives: bool,
+    /// Which kernels do not load, file by file, by their names without template arguments; reads all kernels
+    #[arg(long)]
+    pub(crate) why: bool,
     /// Show every file, also of many those that load in full
     #[arg(long)]
     pub(crate) all_files: bool,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use fatscan::check::{Baseline, Config, Date, Demands, Group, Rule, Severity, check, select};
 use fatscan::json::Document;
-use fatscan::{Pattern, Policy, Report, judge};
+use fatscan::{Pattern, Policy, Report};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
@@ -64,11 +64,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\")",
         ));
     }
-    let mut report = list::scan(&args.paths, &args.common, list::Depth::Check)?;
-    choose(&mut report, args)?;
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
-    let mut judgement = judge(&report, &devices, &policy)?;
+    let depths = (list::Depth::Check, list::Depth::CheckDiff);
+    let (report, mut judgement) =
+        list::judged(&args.paths, &args.common, depths, &devices, &policy, |report| choose(report, args))?;
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
     match args.format {

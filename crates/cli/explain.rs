@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use fatscan::json::Document;
-use fatscan::{Level, Policy, judge};
+use fatscan::{Level, Policy};
 use gpu_arch::catalogue;
 
 use crate::args::{ExplainArgs, ExplainFormat};
@@ -33,12 +33,16 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     }
     let devices = device::named(&args.target)?;
     let environment = target::environment();
-    let report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
-    let judgement = judge(&report, &devices, &policy)?;
+    let depth = if args.why { list::Depth::Diff } else { list::Depth::Judge };
+    let depths = (depth, list::Depth::Diff);
+    let (report, judgement) = list::judged(&args.paths, &args.common, depths, &devices, &policy, |_| Ok(()))?;
     match args.format {
         ExplainFormat::Text => {
             render::explain::text(&report, &judgement, &environment, error, args.all_files)?;
+            if args.why {
+                render::why::text(&report, &judgement, &environment)?;
+            }
             // what a note tells stands in the file's own lines
             let grave = report.diagnostics.iter().filter(|diagnostic| diagnostic.level != Level::Note);
             output::diagnostics(grave);

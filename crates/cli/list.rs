@@ -4,7 +4,8 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fatscan::{Input, KernelDepth, Level, Options, Policy, Report, Scanner, judge};
+use fatscan::{Input, Judgement, KernelDepth, Level, Options, Policy, Report, Scanner, judge, wants_kernels};
+use gpu_arch::rules::Device;
 
 use crate::args::{Common, Format, ListArgs};
 use crate::failure::{CANNOT, Failure};
@@ -71,6 +72,8 @@ pub(crate) enum Depth {
     Resources,
     /// The names of kernels, and what a judgement wants to know.
     Diff,
+    /// The same, and the hashes of files.
+    CheckDiff,
 }
 
 /// Scans with a progress bar, on as many threads as were asked for.
@@ -96,11 +99,33 @@ pub(crate) fn options(common: &Common, depth: Depth) -> Options {
         Depth::Verify => Options::verifying(),
         Depth::Kernels => Options::new().with_kernels(KernelDepth::Names),
         Depth::Resources => Options::new().with_kernels(KernelDepth::Resources),
+        Depth::CheckDiff => Options::for_checking().with_kernels(KernelDepth::Names),
         Depth::Diff => Options::for_judging().with_kernels(KernelDepth::Names),
     };
     let mut options = options.with_threads(common.threads).with_mapping(common.mmap.into());
     options.follow_links = common.follow_links;
     options
+}
+
+/// Scans and judges. Where what loads is suspiciously small, kernels are read too: they may be empty. `choose` leaves in
+/// each report what is asked for.
+pub(crate) fn judged(
+    paths: &[PathBuf],
+    common: &Common,
+    (depth, deeper): (Depth, Depth),
+    devices: &[Device],
+    policy: &Policy,
+    choose: impl Fn(&mut Report) -> Result<(), Failure>,
+) -> Result<(Report, Judgement), Failure> {
+    let paths = expand(paths)?;
+    let once = |depth| {
+        let mut report = scan(&paths, common, depth)?;
+        choose(&mut report)?;
+        let judgement = judge(&report, devices, policy)?;
+        Ok::<_, Failure>((report, judgement))
+    };
+    let (report, judgement) = once(depth)?;
+    if depth != deeper && wants_kernels(&report, &judgement) { once(deeper) } else { Ok((report, judgement)) }
 }
 
 /// The paths, with `-` replaced by the lines of standard input.
@@ -115,7 +140,8 @@ fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             let line = line.map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))?;
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
             if !line.is_empty() {
-                all.push(path_of(line));
+                // a file of this name is one
+                all.push(if line == b"-" { PathBuf::from("./-") } else { path_of(line) });
             }
         }
     }

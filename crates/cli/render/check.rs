@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use fatscan::check::{Finding, Outcome, Rule, Severity};
+use fatscan::check::{Assumption, Finding, Outcome, Rule, Severity};
 use fatscan::{Judgement, Report};
 use serde_json::{Value, json};
 
@@ -47,11 +47,26 @@ pub(crate) fn table(report: &Report, judgement: &Judgement, outcome: &Outcome) -
             writeln!(out, "    {}", wrap(&words, 4, 4, width))?;
         }
     }
-    summary(&mut out, report, judgement, outcome)?;
+    summary(&mut out, report, judgement, outcome, (|text| escape::text(text).to_string(), ""))?;
     out.flush()
 }
 
-fn summary(out: &mut impl Write, report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
+/// What is taken for granted of a driver.
+fn assumption(report: &Report, own: &Assumption) -> String {
+    let artefact = report.artefacts.get(own.artefact).filter(|_| report.artefacts.len() > 1);
+    let artefact = artefact.map(|artefact| format!("{}: ", artefact.path)).unwrap_or_default();
+    let texts: Vec<String> = own.texts.iter().map(|text| text.replacen("needs ", "", 1)).collect();
+    format!("{artefact}assumes on {}: {}", own.devices.join(", "), texts.join("; "))
+}
+
+/// The last lines, as text or as paragraphs of Markdown.
+fn summary(
+    out: &mut impl Write,
+    report: &Report,
+    judgement: &Judgement,
+    outcome: &Outcome,
+    (escape, end): (fn(&str) -> String, &str),
+) -> io::Result<()> {
     let summary = outcome.summary();
     let (word, style) = if outcome.passed() {
         ("passed", AnsiColor::Green.on_default().bold())
@@ -76,12 +91,9 @@ fn summary(out: &mut impl Write, report: &Report, judgement: &Judgement, outcome
         }
     }
     for own in &outcome.assumptions {
-        let artefact = report.artefacts.get(own.artefact).map_or("", |artefact| artefact.path.as_str());
-        let driver =
-            own.driver.map_or_else(|| "a new enough driver".to_owned(), |driver| format!("driver {driver} or newer"));
-        let text = format!("assumes {driver} on {}: {artefact}: {}", own.devices.join(", "), own.texts.join("; "));
+        let text = escape(&assumption(report, own));
         let words: Vec<&str> = text.split(' ').collect();
-        writeln!(out, "{}", wrap(&words, 4, 0, width()))?;
+        writeln!(out, "{}{end}", wrap(&words, 4, 0, width()))?;
     }
     let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
     writeln!(out, "{style}{word}{style:#}: {artefacts}{devices}, {found}")
@@ -254,6 +266,6 @@ pub(crate) fn markdown(report: &Report, judgement: &Judgement, outcome: &Outcome
         writeln!(out, "| {} | {} | {place} | {message} |", finding.severity.name(), finding.rule)?;
     }
     writeln!(out)?;
-    summary(&mut out, report, judgement, outcome)?;
+    summary(&mut out, report, judgement, outcome, (|text| escape::markdown(text).to_string(), "\n"))?;
     out.flush()
 }

@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod kernels;
 mod markdown;
 mod table;
+pub(crate) mod why;
 mod words;
 
 use std::io::{self, Write};

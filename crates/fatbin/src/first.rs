@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_first_block_is_a_frame_of_its_own() {
-        for bytes in [0, 1, 64, 1000, 200_000, 400_000] {
+        for bytes in [64, 1000, 200_000, 400_000] {
             let plain = sample(bytes);
             let packed = zstd::bulk::compress(&plain, 3).unwrap();
             let frame = zstd_block(&packed).unwrap().unwrap();

@@ -51,7 +51,7 @@ pub use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, ReaderStre
 pub use judge::{
     Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Limit, LimitKind, Load,
     Loose, MemberJudgement, MemberVerdict, NotCounted, PROFILERS, Policy, Standing, TooShallow, classify, copies,
-    judge, standing,
+    judge, standing, wants_kernels,
 };
 pub use kernels::{demangle_each, has_unread_kernels};
 pub use locator::{Locator, LocatorView, Place, Step, StepView};

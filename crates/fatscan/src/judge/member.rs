@@ -8,7 +8,7 @@ use super::classify::{Class, NotCounted, classify};
 use super::limits::{self, LimitKind};
 use super::modules::Judge;
 use super::named::is_named;
-use super::{Load, MemberJudgement, MemberVerdict, Policy, relink, runtime};
+use super::{Load, MemberJudgement, MemberVerdict, Policy, empty, relink, runtime};
 use crate::model::{CodeKind, Image, Member, Module};
 
 /// One module that counts, judged.
@@ -112,7 +112,8 @@ fn add_up(modules: &[Judged<'_>], device: &Device, dispatches: bool) -> MemberVe
     let general = count(&|judged| judged.class == Class::General);
     let usable = count(&|judged| judged.is_usable());
     let fitting = count(&|judged| judged.fits());
-    let mut verdict = tally(modules, general);
+    // a dispatcher's modules are all alike
+    let mut verdict = tally(modules, if dispatches { 0 } else { general });
     verdict.limits = limits::limits(modules, device);
     verdict.optional = modules.iter().all(|judged| limits::is_feature(judged, capability));
     // 1. nothing here, whatever the driver
@@ -179,6 +180,13 @@ fn add_up(modules: &[Judged<'_>], device: &Device, dispatches: bool) -> MemberVe
         // 5. it runs
         verdict.verdict = loaded_word(modules);
         verdict.explain(modules, |judged| judged.is_usable());
+        if let Some((limit, is_most)) = empty::limit(modules) {
+            if is_most {
+                verdict.verdict = Verdict::Partial;
+                verdict.reasons.insert(0, Reason::new(ReasonCode::EmptyKernels, None, limit.text.clone()));
+            }
+            verdict.limits.push(limit);
+        }
         if general == 0 && usable < modules.len() {
             let text = format!("{usable} of {} modules are for this GPU; the others are for other ones", modules.len());
             verdict.reasons.push(Reason::new(ReasonCode::ArchSplit, None, text));

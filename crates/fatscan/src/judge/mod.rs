@@ -8,6 +8,7 @@ mod alternatives;
 mod artefact;
 mod classify;
 mod copies;
+mod empty;
 mod limits;
 mod member;
 mod modules;
@@ -24,6 +25,7 @@ use crate::pattern::Pattern;
 pub use artefact::{Standing, standing};
 pub use classify::{Class, NotCounted, classify};
 pub use copies::copies;
+pub use empty::wants_kernels;
 pub use limits::{Limit, LimitKind};
 pub use named::{DISPATCHERS, PROFILERS};
 
