@@ -421,6 +421,43 @@ fn lines_of_ndjson_are_values_of_their_own() {
     }
 }
 
+/// Lines come while the scan goes on, the document when it has ended: they say the same.
+#[test]
+fn lines_of_ndjson_are_the_members_of_the_document() {
+    let folder = tempfile::tempdir().unwrap();
+    wheel(&folder);
+    // `a-b` stands before `a` in names, behind it in the order of folders
+    for name in ["a/x.fatbin", "a-b/x.fatbin", "a.fatbin"] {
+        let path = folder.path().join("files").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::copy(fixture("bad_hs_0.fatbin"), &path).unwrap();
+        std::fs::copy(fixture("libpartial.so"), path.with_extension("so")).unwrap();
+    }
+    for path in [folder.path().join("files"), fixture("libpartial.so"), fixture("bad_hs_0.fatbin")] {
+        let call =
+            |format| run(["--by", "member", "--format", format].map(OsStr::new).into_iter().chain([path.as_os_str()]));
+        let (lines, whole) = (call("ndjson"), call("json"));
+        assert_eq!(lines.code, whole.code);
+        let document: Value = serde_json::from_str(&whole.out).unwrap();
+        let mut expected = Vec::new();
+        for artefact in document["artefacts"].as_array().unwrap() {
+            let members = artefact["members"].as_array().unwrap();
+            if members.is_empty() {
+                expected.push(serde_json::json!({ "schema": 1, "artefact": artefact }));
+            }
+            let line = |member| serde_json::json!({ "schema": 1, "path": artefact["path"], "member": member });
+            expected.extend(members.iter().map(line));
+        }
+        for (list, key) in [("diagnostics", "diagnostic"), ("unread", "unread")] {
+            let own = document[list].as_array().unwrap().iter();
+            expected.extend(own.map(|value| serde_json::json!({ "schema": 1, key: value })));
+        }
+        let lines: Vec<Value> = lines.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines, expected, "{}", path.display());
+        assert!(!lines.is_empty());
+    }
+}
+
 /// A reader of RFC 4180, written for this test.
 fn csv(text: &str) -> Vec<Vec<String>> {
     let (mut rows, mut row, mut field, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);

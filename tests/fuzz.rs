@@ -141,6 +141,32 @@ fn every_reader_has_its_target_and_every_target_its_reader() {
     }
 }
 
+/// A file of the corpus is this large at most.
+const CORPUS_FILE: usize = 20_000;
+/// All of them are.
+const CORPUS: usize = 300_000;
+
+#[test]
+fn every_reader_takes_its_corpus() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
+    let mut all = Vec::new();
+    for (name, run) in BODIES {
+        let files = std::fs::read_dir(folder.join(name)).unwrap().map(|entry| entry.unwrap().path());
+        // what a fuzzer left here is named by its hash
+        let seeds: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "seed")).collect();
+        assert!(!seeds.is_empty(), "{name} has no corpus");
+        all.extend(seeds.into_iter().map(|path| (*name, *run, std::fs::read(&path).unwrap(), path)));
+    }
+    let total: usize = all.iter().map(|(_, _, data, _)| data.len()).sum();
+    assert!(total < CORPUS, "{total} bytes");
+    let failures = by_all_cores(all.len(), |index| {
+        let (name, run, data, path) = &all[index];
+        assert!(data.len() < CORPUS_FILE, "{}: {} bytes", path.display(), data.len());
+        failure(*run, data).map(|text| format!("{name} of {}: {text}", path.display())).into_iter().collect()
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
 /// Values that sizes and counts go wrong with.
 const ODD: [u64; 12] = [
     0,

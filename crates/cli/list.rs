@@ -10,6 +10,7 @@ use gpu_arch::rules::Device;
 use crate::args::{Common, Format, ListArgs};
 use crate::failure::{CANNOT, Failure};
 use crate::progress::Bar;
+use crate::render::lines::{End, Lines};
 use crate::{device, output, render, target};
 
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
@@ -29,6 +30,9 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         (false, true) => Depth::Judge,
         (false, false) => Depth::Headers,
     };
+    if args.format == Format::Ndjson {
+        return lines(args, depth);
+    }
     let report = scan(&args.paths, &args.common, depth)?;
     let devices = named.or_else(|| asked?.join().ok()).filter(|devices| !devices.is_empty());
     let judgement = match devices {
@@ -39,19 +43,33 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         None => None,
     };
     render::render(&report, judgement.as_ref(), args.by, args.format)?;
-    if !matches!(args.format, Format::Json | Format::Ndjson) {
+    if args.format != Format::Json {
         output::diagnostics(&report.diagnostics);
     }
     Ok(exit_code(&report))
 }
 
-/// 0 read, 1 something is damaged or missing, 2 nothing could be read.
+/// Lines of JSON, each when it is known. They show how far the scan is, so that no bar does.
+fn lines(args: &ListArgs, depth: Depth) -> Result<ExitCode, Failure> {
+    let (scanner, paths) = prepare(&args.paths, &args.common, depth)?;
+    let mut lines = Lines::new(output::data(), args.by);
+    // how it ended is in the sink
+    let _ = scanner.scan(&inputs(&paths), &mut lines);
+    Ok(code(lines.finish()?))
+}
+
+/// The code of [`code`] for a report.
 pub(crate) fn exit_code(report: &Report) -> ExitCode {
     let damaged = report.diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error);
-    match (report.artefacts.is_empty(), damaged) {
-        (true, _) => ExitCode::from(CANNOT),
-        (false, true) => ExitCode::FAILURE,
-        (false, false) => ExitCode::SUCCESS,
+    code(End { read: !report.artefacts.is_empty(), damaged })
+}
+
+/// 0 read, 1 something is damaged or missing, 2 nothing could be read.
+fn code(end: End) -> ExitCode {
+    match (end.read, end.damaged) {
+        (false, _) => ExitCode::from(CANNOT),
+        (true, true) => ExitCode::FAILURE,
+        (true, false) => ExitCode::SUCCESS,
     }
 }
 
@@ -78,16 +96,24 @@ pub(crate) enum Depth {
 
 /// Scans with a progress bar, on as many threads as were asked for.
 pub(crate) fn scan(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<Report, Failure> {
+    let (scanner, paths) = prepare(paths, common, depth)?;
+    let bar = Bar::start(scanner.progress());
+    let report = scanner.report(&inputs(&paths));
+    bar.finish();
+    Ok(report)
+}
+
+fn prepare(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<(Scanner, Vec<PathBuf>), Failure> {
     if common.no_color {
         anstream::ColorChoice::Never.write_global();
     }
     let paths = expand(paths)?;
     let scanner = Scanner::new(options(common, depth)).map_err(|error| Failure::new(format!("no threads: {error}")))?;
-    let bar = Bar::start(scanner.progress());
-    let inputs: Vec<Input<'_>> = paths.iter().map(|path| Input::Path(path)).collect();
-    let report = scanner.report(&inputs);
-    bar.finish();
-    Ok(report)
+    Ok((scanner, paths))
+}
+
+fn inputs(paths: &[PathBuf]) -> Vec<Input<'_>> {
+    paths.iter().map(|path| Input::Path(path)).collect()
 }
 
 /// What a command asks of a scan.

@@ -20,33 +20,52 @@ const SCHEMA: &str = include_str!("../../docs/report.schema.json");
 static UNSAID: AtomicBool = AtomicBool::new(false);
 
 /// A stream whose reader may leave: what it no longer reads is dropped, so that a closed pipe changes no verdict.
-pub(crate) struct Pipe<W>(W);
+pub(crate) struct Pipe<W> {
+    out: W,
+    is_closed: bool,
+}
 
-impl<W: Write> Write for Pipe<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        unless_closed(self.0.write(bytes), bytes.len())
+impl<W> Pipe<W> {
+    pub(crate) const fn new(out: W) -> Self {
+        Self { out, is_closed: false }
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        unless_closed(self.0.flush(), ())
+    /// Whether the reader has left.
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    fn unless_closed<T>(&mut self, result: io::Result<T>, dropped: T) -> io::Result<T> {
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(dropped)
+            }
+            result => result,
+        }
     }
 }
 
-fn unless_closed<T>(result: io::Result<T>, dropped: T) -> io::Result<T> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(dropped),
-        result => result,
+impl<W: Write> Write for Pipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.out.write(bytes);
+        self.unless_closed(result, bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.out.flush();
+        self.unless_closed(result, ())
     }
 }
 
 /// Standard output for people: coloured where a terminal shows it.
 pub(crate) fn text() -> BufWriter<Pipe<AutoStream<StdoutLock<'static>>>> {
-    BufWriter::new(Pipe(anstream::stdout().lock()))
+    BufWriter::new(Pipe::new(anstream::stdout().lock()))
 }
 
 /// Standard output for programs: every byte as it is.
 pub(crate) fn data() -> BufWriter<Pipe<StdoutLock<'static>>> {
-    BufWriter::new(Pipe(io::stdout().lock()))
+    BufWriter::new(Pipe::new(io::stdout().lock()))
 }
 
 /// Prints what is at hand as a whole.
@@ -81,7 +100,7 @@ pub(crate) fn usage(mut error: clap::Error) -> Result<ExitCode, Failure> {
 /// The exit code of the program, with all that was written out.
 pub(crate) fn end(outcome: Result<ExitCode, Failure>) -> ExitCode {
     let flushed = outcome.and_then(|code| {
-        Pipe(io::stdout()).flush()?;
+        Pipe::new(io::stdout()).flush()?;
         Ok(code)
     });
     let code = flushed.unwrap_or_else(Failure::report);
@@ -90,7 +109,7 @@ pub(crate) fn end(outcome: Result<ExitCode, Failure>) -> ExitCode {
 
 /// Writes to standard error. That it cannot be written is said by the exit code: nowhere is left to say it.
 fn say(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let mut out = Pipe(anstream::stderr().lock());
+    let mut out = Pipe::new(anstream::stderr().lock());
     if write(&mut out).is_err() {
         UNSAID.store(true, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
 //! Calls of the program, and files to call it with.
-#![allow(dead_code, reason = "every test file uses its own part")]
+#![allow(dead_code, unused_imports, reason = "every test file uses its own part")]
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

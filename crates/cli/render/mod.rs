@@ -5,6 +5,7 @@ mod csv;
 mod data;
 pub(crate) mod explain;
 pub(crate) mod kernels;
+pub(crate) mod lines;
 mod markdown;
 mod table;
 pub(crate) mod why;
@@ -17,11 +18,10 @@ use fatscan::{Judgement, Report};
 use crate::args::{By, Format};
 use crate::output;
 
-/// Prints the report to standard output, as a table or JSON with the verdicts.
+/// Prints the report to standard output, as a table or JSON with the verdicts. Lines of JSON need no report: [`lines`].
 pub(crate) fn render(report: &Report, judgement: Option<&Judgement>, by: By, format: Format) -> io::Result<()> {
     match format {
-        Format::Json => print(output::data(), |out| data::json(out, report, judgement, by)),
-        Format::Ndjson => print(output::data(), |out| data::ndjson(out, report, by)),
+        Format::Json | Format::Ndjson => print(output::data(), |out| data::json(out, report, judgement, by)),
         Format::Csv => print(output::data(), |out| csv::write(out, report, by)),
         Format::Table => print(output::text(), |out| table::write(out, report, judgement, by)),
         Format::Markdown => print(output::data(), |out| markdown::write(out, report, by)),

@@ -278,7 +278,8 @@ impl Inner<'_> {
         leaf.is_candidate.then_some(leaf)
     }
 
-    /// The members, in the order of the table; those that would unpack to more than there is room for are not looked at.
+    /// The members by name; those that would unpack to more than there is room for, counted in the order of the table, are
+    /// not looked at.
     fn jobs<'z>(&self, zip: &'z Zip, record: &'z HashMap<Vec<u8>, [u8; 32]>, room: &mut u64) -> Vec<Job<'z>> {
         let jobs = zip.members.iter().enumerate().map(|(index, member)| {
             let at = self.at.inside(&*member.name, Place::Member(index));
@@ -297,7 +298,10 @@ impl Inner<'_> {
             };
             Job { member, at, skip, hash: record.get(&*member.name) }
         });
-        jobs.collect()
+        let mut jobs: Vec<Job<'z>> = jobs.collect();
+        // those of one name stay in the order of the table
+        jobs.sort_by(|a, b| a.member.name.cmp(&b.member.name));
+        jobs
     }
 
     fn leaf(&self, job: &Job<'_>, allowance: Allowance) -> Leaf {

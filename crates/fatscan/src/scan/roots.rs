@@ -94,6 +94,8 @@ impl Root {
             let size = file.size;
             Task { at: inside(file.relative), size, in_directory: true }
         }));
+        // as members are shown: `a-b/x` before `a/x`
+        self.tasks.sort_by_cached_key(|task| task.at.names(1));
         self.directory = Some(artefact(at.clone(), ArtefactKind::Directory, 0));
     }
 }
