@@ -199,6 +199,27 @@ def products():
     )
 
 
+def families():
+    def member(row):
+        value, *examples = row
+        return struct("FamilyMember", [("capability", capability(value)), ("examples", many(examples, text))])
+
+    rows = [
+        struct("Family", [
+            ("name", text(row["name"])),
+            ("aliases", many(row["aliases"], text)),
+            ("members", many(row["member"], member)),
+            ("note", text(row["note"])),
+        ])
+        for row in load("families.toml")["family"]
+    ]
+    return module(
+        "families.rs", "families.toml", "Names of many products at once.",
+        "use super::cc;\nuse crate::catalogue::{Family, FamilyMember};",
+        table("FAMILIES", "Family", rows, "Every family, with its capabilities ascending."),
+    )
+
+
 def torch():
     data = load("torch.toml")
     rows, last = [], ""
@@ -296,7 +317,7 @@ def torch_arch_list():
 def main():
     check = "--check" in sys.argv[1:]
     different = []
-    for name, content in [architectures(), toolkits(), drivers(), products(), torch(), errors(), torch_arch_list()]:
+    for name, content in [architectures(), toolkits(), drivers(), products(), families(), torch(), errors(), torch_arch_list()]:
         path = TARGET / name
         if path.exists() and path.read_text(encoding="utf-8") == content:
             continue

@@ -6,7 +6,9 @@
 mod architecture;
 mod driver;
 mod error;
+mod family;
 mod flags;
+mod name;
 mod nearest;
 mod product;
 mod toolkit;
@@ -19,6 +21,7 @@ pub use driver::{
     DriverBranch, Release, RuntimeFloor, branches, cuda_of_driver, driver_for_cuda, releases, runtime_floor,
 };
 pub use error::{CudaError, error, errors, recognise_error};
+pub use family::{Family, FamilyMember, Meaning, families, family};
 pub use flags::{BuildFlags, flags_for};
 pub use product::{Product, ProductClass, ProductLookup, ProductSource, product, product_by_pci_id, products};
 pub use toolkit::{Toolkit, first_toolkit, toolkit, toolkits, toolkits_for};

@@ -13,11 +13,14 @@ use super::list::{split, trimmed, unquoted};
 pub struct NamedDevice {
     /// Its capability.
     pub capability: Capability,
-    /// The product's name as the table spells it, where it was named so.
+    /// The name of the product or family as the table spells it, where it was named so.
     pub name: Option<&'static str>,
 }
 
-/// Reads a list of devices: `9.0`, `sm_90`, `90`, `RTX 4090`, separated by `,` or `;`.
+/// Reads a list of devices: `9.0`, `sm_90`, `90`, `RTX 4090`, `Hopper`, separated by `,` or `;`.
+///
+/// The name of a family is a device where all of it has one capability, and refused with all that it stands for
+/// ([`SpellingErrorKind::AmbiguousDevice`]) where it has several: nothing is chosen for who typed it.
 ///
 /// # Errors
 ///
@@ -75,11 +78,16 @@ fn read(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
     }
 }
 
-/// A product; what is no product but code in some dialect is said to be code.
+/// A product or a family; what is neither but code in some dialect is said to be code.
 fn by_name(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
+    let several = |meanings| Err(item.refuse(SpellingErrorKind::AmbiguousDevice { meanings }));
     match product(item.text) {
         ProductLookup::Found(row) => Ok(NamedDevice { capability: row.capability, name: Some(row.name) }),
-        ProductLookup::Ambiguous(capabilities) => Err(item.refuse(SpellingErrorKind::AmbiguousDevice { capabilities })),
+        ProductLookup::Family(family) => match family.members {
+            [only] => Ok(NamedDevice { capability: only.capability, name: Some(family.name) }),
+            _ => several(family.meanings()),
+        },
+        ProductLookup::Ambiguous(meanings) => several(meanings),
         ProductLookup::Unknown { nearest } => Err(match item::read(item) {
             Ok(_) => item.refuse(SpellingErrorKind::NamesCode),
             Err(_) => item.refuse(SpellingErrorKind::UnknownDevice { nearest }),

@@ -5,6 +5,7 @@
 pub(crate) mod architectures;
 pub(crate) mod drivers;
 pub(crate) mod errors;
+pub(crate) mod families;
 pub(crate) mod products;
 pub(crate) mod toolkits;
 pub(crate) mod torch;
