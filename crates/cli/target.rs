@@ -20,7 +20,8 @@ pub(crate) fn devices(flag: &str, gpus: &[String], driver: &DriverArgs) -> Resul
     for gpu in gpus {
         let named = spelling::devices(gpu).map_err(|error| refused(flag, &error, None))?;
         for named in named {
-            let device = Device { name: named.name.map(ToOwned::to_owned), ..Device::of(named.capability) };
+            let name = named.name.map(ToOwned::to_owned);
+            let device = Device { name, host: named.host, ..Device::of(named.capability) };
             let device = device.with_driver(driver);
             if !devices.contains(&device) {
                 devices.push(device);

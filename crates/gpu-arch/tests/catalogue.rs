@@ -9,8 +9,8 @@
 )]
 
 use gpu_arch::catalogue::{
-    Host, ProductClass, ProductLookup, architecture, architectures, branches, cuda_of_driver, driver_for_cuda, error,
-    errors, families, family, first_toolkit, flags_for, product, product_by_pci_id, products, recognise_error,
+    Host, Product, ProductClass, ProductLookup, architecture, architectures, branches, cuda_of_driver, driver_for_cuda,
+    error, errors, families, family, first_toolkit, flags_for, product, product_by_pci_id, products, recognise_error,
     releases, runtime_floor, toolkit, toolkits, toolkits_for, torch_builds, torch_builds_for, torch_hint,
 };
 use gpu_arch::{Arch, Capability, CudaVersion, DriverVersion, Isa, Suffix};
@@ -247,6 +247,51 @@ fn an_unknown_product_has_neighbours() {
     assert!(nearest.len() <= 3);
     for name in ["", "NVIDIA", "Voodoo 2 of 3dfx Interactive"] {
         assert_eq!(product(name), ProductLookup::Unknown { nearest: vec![] }, "{name}");
+    }
+}
+
+/// Tegra chips (the K1 is a 32-bit Arm), SoCs with GB20B and Grace superchips sit beside a 64-bit Arm; a card beside any.
+#[test]
+fn hosts_are_implied_where_there_is_but_one() {
+    for row in products() {
+        let capability = row.capability.to_string();
+        let tegra = row.class == ProductClass::Tegra && ["5.3", "6.2", "7.2", "8.7", "11.0"].contains(&&*capability);
+        let grace = ["GH200", "GB200", "GB300"].iter().any(|chip| row.name.contains(chip));
+        // the name of GH200 in one of two sources of its PCI id
+        let expected = tegra || grace || row.chips == ["GB20B"] || row.name == "480GB";
+        assert_eq!(row.host, expected.then_some(Host::Aarch64), "{}", row.name);
+    }
+    for row in architectures() {
+        // Thor's products are listed under its number of today
+        let number = if row.capability == capability("10.1") { capability("11.0") } else { row.capability };
+        let mut own = products().iter().filter(|product| product.capability == number).peekable();
+        let is_arm = |product: &Product| product.class == ProductClass::Tegra && product.host == Some(Host::Aarch64);
+        let expected = own.peek().is_some() && own.all(is_arm);
+        assert_eq!(row.host, expected.then_some(Host::Aarch64), "{}", row.capability);
+    }
+    let with_host: Vec<String> =
+        architectures().iter().filter(|row| row.host.is_some()).map(|row| row.capability.to_string()).collect();
+    assert_eq!(with_host, ["5.3", "6.2", "7.2", "8.7", "10.1", "11.0"]);
+    // all examples of a family have its host, or it has none
+    for row in families() {
+        let hosts = row.members.iter().flat_map(|member| member.examples).map(|example| match product(example) {
+            ProductLookup::Found(found) => found.host,
+            ProductLookup::Family(other) => other.host,
+            other => panic!("{example}: {other:?}"),
+        });
+        let all =
+            row.members.iter().all(|member| !member.examples.is_empty()) && hosts.clone().all(|host| host.is_some());
+        assert_eq!(row.host, all.then_some(Host::Aarch64), "{}", row.name);
+    }
+}
+
+#[test]
+fn hosts_are_read_as_they_are_written() {
+    for host in [Host::X86_64, Host::Aarch64] {
+        assert_eq!(host.to_string().parse(), Ok(host));
+    }
+    for text in ["", "x86", "X86_64", "arm", "powerpc64"] {
+        assert!(text.parse::<Host>().is_err(), "{text}");
     }
 }
 

@@ -8,6 +8,7 @@
     reason = "helpers of tests"
 )]
 
+use gpu_arch::catalogue::Host;
 use gpu_arch::spelling::{self, Dialect, SpecialWord, SpellingErrorKind};
 use gpu_arch::{Arch, Capability, ParseArchError, Suffix, Target};
 
@@ -335,6 +336,55 @@ fn a_family_of_one_capability_is_a_device() {
     // where code is wanted, torch's list; else no spelling of code
     assert_eq!(code("Hopper"), "sm_90 compute_90");
     assert_eq!(refused("Jetson-Orin"), SpellingErrorKind::NamesDevice { capability: Capability::new(8, 7) });
+}
+
+#[test]
+fn names_imply_the_host_of_what_they_name() {
+    for text in [
+        "Jetson AGX Orin",
+        "Jetson Orin",
+        "DRIVE AGX Thor",
+        "Jetson Thor",
+        "Xavier",
+        "GB10",
+        "DGX Spark",
+        "GH200",
+        "Grace Hopper",
+        "GB200",
+        "GB200 NVL72",
+        "GB300",
+        "5.3",
+        "sm_62",
+        "7.2",
+        "8.7",
+        "10.1",
+        "110",
+    ] {
+        assert_eq!(spelling::device(text).unwrap().host, Some(Host::Aarch64), "{text}");
+    }
+    for text in [
+        "RTX 4090",
+        "H100",
+        "B200",
+        "DGX H100",
+        "Hopper",
+        "RTX 50",
+        "DRIVE PX 2 AutoChauffeur",
+        "Jetson TK1",
+        "3.2",
+        // one of these is beside any host
+        "HGX",
+        "8.0",
+        "8.6",
+        "8.8",
+        "9.0",
+        "10.0",
+        "10.3",
+        "12.0",
+        "12.1",
+    ] {
+        assert_eq!(spelling::device(text).unwrap().host, None, "{text}");
+    }
 }
 
 #[test]

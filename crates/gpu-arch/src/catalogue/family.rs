@@ -5,6 +5,7 @@ use std::fmt;
 use crate::capability::Capability;
 use crate::tables::families::FAMILIES;
 
+use super::host::Host;
 use super::name::words;
 
 /// The devices of one capability in a family.
@@ -27,6 +28,8 @@ pub struct Family {
     pub aliases: &'static [&'static str],
     /// Its capabilities, ascending; never none.
     pub members: &'static [FamilyMember],
+    /// The host of all its devices, where that is one.
+    pub host: Option<Host>,
     /// A remark for people; may be empty.
     pub note: &'static str,
 }

@@ -8,6 +8,7 @@ mod driver;
 mod error;
 mod family;
 mod flags;
+mod host;
 mod name;
 mod nearest;
 mod product;
@@ -23,11 +24,12 @@ pub use driver::{
 pub use error::{CudaError, error, errors, recognise_error};
 pub use family::{Family, FamilyMember, Meaning, families, family};
 pub use flags::{BuildFlags, flags_for};
+pub use host::{Host, ParseHostError};
 pub use product::{Product, ProductClass, ProductLookup, ProductSource, product, product_by_pci_id, products};
 pub use toolkit::{Toolkit, first_toolkit, toolkit, toolkits, toolkits_for};
 pub use torch::{
-    Confidence, Host, MeasuredFile, PublishedList, TorchBuild, TorchHint, measured_files, published_lists,
-    torch_builds, torch_builds_for, torch_hint,
+    Confidence, MeasuredFile, PublishedList, TorchBuild, TorchHint, measured_files, published_lists, torch_builds,
+    torch_builds_for, torch_hint,
 };
 
 pub(crate) use architecture::first_isa;

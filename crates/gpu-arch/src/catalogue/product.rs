@@ -4,6 +4,7 @@ use crate::capability::Capability;
 use crate::tables::products::PRODUCTS;
 
 use super::family::{Family, Meaning, family};
+use super::host::Host;
 use super::name::{bare, has_run, words};
 use super::nearest::distance;
 
@@ -49,6 +50,8 @@ pub struct Product {
     pub chips: &'static [&'static str],
     /// PCI device ids (vendor 10de), where known.
     pub pci: &'static [u16],
+    /// The host of its devices, where they always sit beside one: Tegra chips, Grace superchips, DGX Spark.
+    pub host: Option<Host>,
     /// Where the row comes from.
     pub sources: &'static [ProductSource],
 }
@@ -107,10 +110,10 @@ fn settle(key: &str, rows: impl Iterator<Item = &'static Product>) -> Option<Pro
     let mut capabilities: Vec<Capability> = rows.iter().map(|row| row.capability).collect();
     capabilities.sort_unstable();
     capabilities.dedup();
-    // the name that a driver reports, of those the shortest
+    // one with any host, if there is one; the name that a driver reports, of those the shortest
     let first = rows.iter().min_by_key(|row| {
         let is_reported = row.sources.contains(&ProductSource::OpenKernelModules);
-        (!is_reported, row.name.len())
+        (row.host.is_some(), !is_reported, row.name.len())
     })?;
     if let [_] = capabilities.as_slice() {
         return Some(ProductLookup::Found(first));

@@ -2,7 +2,7 @@
 
 use crate::arch::{ParseArchError, Suffix, parse_dotted, parse_number};
 use crate::capability::Capability;
-use crate::catalogue::{ProductLookup, product};
+use crate::catalogue::{Host, ProductLookup, architecture, product};
 
 use super::error::{SpellingError, SpellingErrorKind};
 use super::item::{self, Item, Kind, special, split_kind};
@@ -15,6 +15,8 @@ pub struct NamedDevice {
     pub capability: Capability,
     /// The name of the product or family as the table spells it, where it was named so.
     pub name: Option<&'static str>,
+    /// The host that it always sits beside, where the name or the capability implies one.
+    pub host: Option<Host>,
 }
 
 /// Reads a list of devices: `9.0`, `sm_90`, `90`, `RTX 4090`, `Hopper`, separated by `,` or `;`.
@@ -66,9 +68,7 @@ fn read(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
         None => parse_number(item.text),
     };
     match parsed {
-        Ok(arch) if arch.suffix() == Suffix::None => {
-            Ok(NamedDevice { capability: item.existing(Ok(arch))?.capability(), name: None })
-        }
+        Ok(arch) if arch.suffix() == Suffix::None => Ok(named(item.existing(Ok(arch))?.capability(), None, None)),
         Ok(arch) => Err(match item.existing(Ok(arch)) {
             Ok(_) => item.refuse(SpellingErrorKind::NamesCode),
             Err(unknown) => unknown,
@@ -78,13 +78,17 @@ fn read(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
     }
 }
 
+fn named(capability: Capability, name: Option<&'static str>, host: Option<Host>) -> NamedDevice {
+    NamedDevice { capability, name, host: host.or_else(|| architecture(capability)?.host) }
+}
+
 /// A product or a family; what is neither but code in some dialect is said to be code.
 fn by_name(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
     let several = |meanings| Err(item.refuse(SpellingErrorKind::AmbiguousDevice { meanings }));
     match product(item.text) {
-        ProductLookup::Found(row) => Ok(NamedDevice { capability: row.capability, name: Some(row.name) }),
+        ProductLookup::Found(row) => Ok(named(row.capability, Some(row.name), row.host)),
         ProductLookup::Family(family) => match family.members {
-            [only] => Ok(NamedDevice { capability: only.capability, name: Some(family.name) }),
+            [only] => Ok(named(only.capability, Some(family.name), family.host)),
             _ => several(family.meanings()),
         },
         ProductLookup::Ambiguous(meanings) => several(meanings),
