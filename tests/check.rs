@@ -327,6 +327,11 @@ fn what_is_typed_wrong_is_refused_with_2_in_every_format() {
     refused(&path, "--require sm_86a", &["--require: `sm_86a`: there is no such architecture", "nearest"]);
     refused(&path, "--require 9.5", &["`9.5`: there is no such architecture"]);
     refused(&path, "--require 12", &["two digits"]);
+    refused(
+        &path,
+        "--require Ampere",
+        &["--require: `Ampere` stands for several capabilities", "8.7 (Jetson Orin)", "all: --require 8.0,8.6,8.7\n"],
+    );
     refused(&path, "--contains sm_86a", &["--contains: `sm_86a`: there is no such architecture"]);
     for code in ["sm_90a", "compute_90", "9.0+PTX", "90-real"] {
         refused(&path, &format!("--require {code}"), &["names code, not a device", "--contains"]);
@@ -740,6 +745,10 @@ fn a_broken_configuration_is_refused_with_line_and_column() {
         ("[fleet.empty]\ngpus = []\n", &["fleet `empty`: no GPU is named"]),
         ("[fleet.code]\ngpus = [\"sm_90a\"]\n", &["fleet `code`", "names code, not a device"]),
         ("[fleet.old]\ngpus = [\"T4\"]\ndriver = \"12.4\"\n", &["12.4"]),
+        (
+            "[fleet.family]\ngpus = [\"Volta\"]\n",
+            &["fleet `family`: `Volta` stands for", "7.2 (Jetson Xavier)", "all: gpus = [\"7.0\", \"7.2\"]\n"],
+        ),
         ("[[any-of]]\nname = \"g\"\ngpus = [\"RTX 4091\"]\n", &["any-of `g`", "RTX 4090"]),
         ("contains = \"native\"\n", &["native"]),
         ("host = \"arm64\"\n", &["arm64"]),

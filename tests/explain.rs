@@ -201,7 +201,9 @@ fn gpus_that_are_unknown_or_ambiguous_are_refused_with_what_was_meant() {
     let path = write_wheel(&folder, &[module(&["80", "90"])]);
     for (gpu, expected) in [
         ("RTX 4091", &["no device of that name is known", "RTX 4090"][..]),
-        ("Quadro", &["several capabilities", "`5.0`", "`7.5`"]),
+        ("Quadro", &["several capabilities", "5.0 (Quadro K", "hint: name one, or all: --gpu 3.0,3.5,5.0"]),
+        ("Blackwell", &["12.0 (RTX 50 series, RTX PRO)", "hint: name one, or all: --gpu 10.0,10.3,11.0,12.0,12.1\n"]),
+        ("T4,Ampere", &["--gpu: `Ampere` stands for", "--gpu 8.0,8.6,8.7\n"]),
         ("sm_86a", &["there is no such architecture", "86"]),
         ("9.5", &["there is no such architecture"]),
         ("12", &["two digits"]),
@@ -454,6 +456,41 @@ fn every_spelling_of_an_architecture_gives_the_same_block() {
 }
 
 #[test]
+fn a_name_of_several_capabilities_shows_all_of_them() {
+    let run = arch(&["Blackwell"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    assert_eq!(
+        run.out,
+        "Blackwell stands for several compute capabilities\n  \
+         10.0      B200, GB200\n  \
+         10.3      B300, GB300\n  \
+         11.0      Jetson Thor\n  \
+         12.0      RTX 50 series, RTX PRO\n  \
+         12.1      GB10, DGX Spark\n  \
+         note      Thor is 10.1 up to CUDA 12.9, 11.0 from 13.0\n  \
+         name one  or all: --gpu 10.0,10.3,11.0,12.0,12.1\n"
+    );
+    for (name, expected) in [
+        ("Ampere", &["8.0 ", "8.6 ", "8.7       Jetson Orin\n", "--gpu 8.0,8.6,8.7\n"][..]),
+        ("GT 730", &["3.0       GK107\n", "3.5       GK208\n"]),
+        ("Quadro", &["several compute capabilities", "--gpu 3.0,3.5,5.0"]),
+        ("Hopper", &["Hopper has compute capability 9.0, code sm_90\n", "nvcc   -gencode arch=compute_90"]),
+        ("RTX 40", &["GeForce RTX 40 series has compute capability 8.9, code sm_89\n"]),
+        ("DGX Spark", &["DGX Spark has compute capability 12.1"]),
+        ("Jetson Thor", &["capability 11.0, code sm_110\n", "note      Thor is 10.1 up to CUDA 12.9"]),
+    ] {
+        let run = arch(&[name]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{name}");
+        for words in expected {
+            assert!(run.out.contains(words), "{name}: `{words}` is not in {}", run.out);
+        }
+        assert_80_columns(&run.out);
+    }
+    // lists of code are torch's, as before
+    assert!(arch(&["Ampere;Hopper"]).out.contains("sm_86 as SASS"));
+}
+
+#[test]
 fn what_does_not_exist_is_refused_with_what_is_near() {
     for (name, expected) in [
         ("sm_86a", &["`sm_86a`: there is no such architecture", "nearest", "`86`", "90a"][..]),
@@ -463,7 +500,6 @@ fn what_does_not_exist_is_refused_with_what_is_near() {
         ("90f", &["there is no such architecture"]),
         ("12", &["two digits"]),
         ("RTX 4091", &["no device of that name", "RTX 4090"]),
-        ("Quadro", &["several capabilities"]),
         ("", &["empty"]),
     ] {
         let run = arch(&[name]);

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
-use gpu_arch::catalogue::{self, Architecture, Platform, ProductLookup};
+use gpu_arch::catalogue::{self, Architecture, Meaning, Platform, ProductLookup};
 use gpu_arch::rules::{Coverage, ptx_covers, sass_covers};
-use gpu_arch::spelling;
+use gpu_arch::spelling::{self, SpellingError, SpellingErrorKind};
 use gpu_arch::{Arch, Capability, Suffix, Target};
 
 use crate::args::ArchArgs;
@@ -42,10 +42,11 @@ pub(crate) fn run(args: &ArchArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An architecture with the suffix that was typed, or a product.
+/// An architecture with the suffix that was typed, a product or family, or a name of several capabilities.
 enum Found {
     Arch(Arch),
     Product(&'static str, Capability),
+    Several(Vec<Meaning>),
 }
 
 fn read(name: &str) -> Result<Vec<Found>, Failure> {
@@ -56,6 +57,11 @@ fn read(name: &str) -> Result<Vec<Found>, Failure> {
                 None => device.capability.arch().map(Found::Arch),
             });
             return Ok(found.collect());
+        }
+        Err(SpellingError { kind: SpellingErrorKind::AmbiguousDevice { meanings }, item, .. })
+            if item == name.trim() =>
+        {
+            return Ok(vec![Found::Several(meanings)]);
         }
         Err(error) => error,
     };
@@ -69,7 +75,7 @@ fn read(name: &str) -> Result<Vec<Found>, Failure> {
         }
         Err(as_code) => {
             // the reading that got further says more: a well spelled architecture that does not exist
-            let is_arch = matches!(as_code.kind, spelling::SpellingErrorKind::UnknownArch { .. });
+            let is_arch = matches!(as_code.kind, SpellingErrorKind::UnknownArch { .. });
             let error = if is_arch { as_code } else { as_device };
             let exact = is_arch && name.ends_with('a');
             let hint = if exact {
@@ -125,6 +131,7 @@ fn show(out: &mut impl Write, typed: &str, found: &Found) -> io::Result<()> {
         Found::Product(name, capability) => {
             (*capability, Arch::plain(capability.arch().map_or(0, Arch::number)), Some(*name))
         }
+        Found::Several(meanings) => return several(out, typed, meanings),
     };
     let (subject, predicate) = match product {
         Some(product) => (product.into(), format!("has compute capability {capability}, code sm_{arch}")),
@@ -138,9 +145,28 @@ fn show(out: &mut impl Write, typed: &str, found: &Found) -> io::Result<()> {
     writeln!(out, "{BOLD}{subject}{BOLD:#} {}", wrap(&words, 2, used, width()))?;
     let Some(row) = catalogue::architecture(capability) else { return Ok(()) };
     facts(out, row, arch)?;
+    if let Some(family) = product.and_then(catalogue::family).filter(|family| !family.note.is_empty()) {
+        line(out, "note", family.note)?;
+    }
     products(out, row)?;
     runs(out, row, arch)?;
     build(out, arch)
+}
+
+/// What a name of several capabilities stands for: nothing is chosen.
+fn several(out: &mut impl Write, typed: &str, meanings: &[Meaning]) -> io::Result<()> {
+    let subject = escape::text(typed);
+    let words: Vec<&str> = "stands for several compute capabilities".split(' ').collect();
+    let used = subject.chars().count().saturating_add(1);
+    writeln!(out, "{BOLD}{subject}{BOLD:#} {}", wrap(&words, 2, used, width()))?;
+    for meaning in meanings {
+        line(out, &meaning.capability.to_string(), &meaning.examples.join(", "))?;
+    }
+    if let Some(family) = catalogue::family(typed).filter(|family| !family.note.is_empty()) {
+        line(out, "note", family.note)?;
+    }
+    let all: Vec<String> = meanings.iter().map(|meaning| meaning.capability.to_string()).collect();
+    line(out, "name one", &format!("or all: --gpu {}", all.join(",")))
 }
 
 fn facts(out: &mut impl Write, row: &Architecture, arch: Arch) -> io::Result<()> {

@@ -100,10 +100,11 @@ fn named(gpus: &[String], driver: &DriverArgs, flag: &str) -> Result<Vec<Device>
                 SpellingErrorKind::Empty => "name a GPU: 9.0, \"RTX 4090\"",
                 _ => "`fatscan arch list` shows the architectures",
             };
-            return Err(Failure::with_hint(format!("{flag}: {error}"), hint));
+            return Err(target::refused(flag, &error, Some(hint)));
         }
     }
-    target::devices(gpus, driver).map_err(|failure| if flag.starts_with("--") { failure } else { failure.within(flag) })
+    target::devices(flag, gpus, driver)
+        .map_err(|failure| if flag.starts_with("--") { failure } else { failure.within(flag) })
 }
 
 /// Where a demand was written.

@@ -53,7 +53,7 @@ pub(crate) fn named(target: &TargetArgs) -> Result<Vec<Device>, Failure> {
     if target.gpu.is_empty() {
         devices(target.recording.as_deref(), &target.driver)
     } else {
-        target::devices(&target.gpu, &target.driver)
+        target::devices("--gpu", &target.gpu, &target.driver)
     }
 }
 

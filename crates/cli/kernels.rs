@@ -28,7 +28,7 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
         }
         (None, None, Some(gpu)) => {
             let none = DriverArgs { driver: None, driver_cuda: None };
-            let devices = target::devices(std::slice::from_ref(gpu), &none)?;
+            let devices = target::devices("--missing-for", std::slice::from_ref(gpu), &none)?;
             let [device] = <[_; 1]>::try_from(devices).map_err(|_| Failure::new("--missing-for takes one GPU"))?;
             Query::MissingFor(Box::new(device))
         }

@@ -1,14 +1,14 @@
 //! The devices and the driver that were typed.
 
 use gpu_arch::rules::{Device, Driver, Environment};
-use gpu_arch::spelling;
+use gpu_arch::spelling::{self, SpellingError, SpellingErrorKind};
 use gpu_arch::{CudaVersion, DriverVersion, catalogue};
 
 use crate::args::DriverArgs;
 use crate::failure::Failure;
 
-/// The devices of `--gpu` with the driver of `--driver` and `--driver-cuda`.
-pub(crate) fn devices(gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device>, Failure> {
+/// The devices that a flag names, with the driver of `--driver` and `--driver-cuda`.
+pub(crate) fn devices(flag: &str, gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device>, Failure> {
     let driver = read_driver(driver)?;
     if gpus.is_empty() {
         return Err(Failure::with_hint(
@@ -18,9 +18,10 @@ pub(crate) fn devices(gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device
     }
     let mut devices: Vec<Device> = Vec::new();
     for gpu in gpus {
-        let named = spelling::devices(gpu).map_err(|error| Failure::new(format!("--gpu: {error}")))?;
+        let named = spelling::devices(gpu).map_err(|error| refused(flag, &error, None))?;
         for named in named {
-            let device = Device { name: named.name.map(ToOwned::to_owned), ..Device::of(named.capability) };
+            let name = named.name.map(ToOwned::to_owned);
+            let device = Device { name, host: named.host, ..Device::of(named.capability) };
             let device = device.with_driver(driver);
             if !devices.contains(&device) {
                 devices.push(device);
@@ -28,6 +29,21 @@ pub(crate) fn devices(gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device
         }
     }
     Ok(devices)
+}
+
+/// The failure for a name that is refused. All that an ambiguous one stands for can be copied from its hint.
+pub(crate) fn refused(flag: &str, error: &SpellingError, hint: Option<&str>) -> Failure {
+    let text = format!("{flag}: {error}");
+    let SpellingErrorKind::AmbiguousDevice { meanings } = &error.kind else {
+        return hint.map_or_else(|| Failure::new(text.clone()), |hint| Failure::with_hint(text.clone(), hint));
+    };
+    let all: Vec<String> = meanings.iter().map(|meaning| meaning.capability.to_string()).collect();
+    let hint = match flag {
+        "--missing-for" => "name one of them".to_owned(),
+        _ if flag.starts_with("--") => format!("name one, or all: {flag} {}", all.join(",")),
+        _ => format!("name one, or all: gpus = [\"{}\"]", all.join("\", \"")),
+    };
+    Failure::with_hint(text, hint)
 }
 
 /// The variables of this process that the driver goes by.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use gpu_arch::{Capability, catalogue};
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -11,7 +12,9 @@ use crate::tegra;
 /// What is known of the machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Host {
-    /// Its instruction set as Rust names it: `x86_64`, `aarch64`.
+    /// The instruction set of the process that looked, as Rust names it: `x86_64`, `aarch64`. It is that of the programs
+    /// to be judged, also in WSL and in a container; empty in a recording that does not tell it.
+    #[serde(default)]
     pub architecture: String,
     /// Its operating system as Rust names it: `linux`, `windows`.
     pub system: String,
@@ -41,6 +44,16 @@ impl Host {
                 || environment.get("NVIDIA_VISIBLE_DEVICES").is_some(),
             l4t: tegra::l4t(root),
             device_files,
+        }
+    }
+
+    /// The processor beside its devices; where the machine does not tell it, that of all devices of a capability. Nothing
+    /// where it is another one than the tables know.
+    #[must_use]
+    pub fn processor(&self, capability: Capability) -> Option<catalogue::Host> {
+        match self.architecture.as_str() {
+            "" => catalogue::architecture(capability)?.host,
+            told => told.parse().ok(),
         }
     }
 

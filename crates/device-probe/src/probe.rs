@@ -192,10 +192,12 @@ impl Probe {
     }
 
     fn judged(&self, device: &ProbedDevice) -> Option<Device> {
+        let capability = device.capability?;
         Some(Device {
             name: device.name.clone(),
-            capability: device.capability?,
+            capability,
             platform: device.platform,
+            host: self.host.processor(capability),
             driver: Driver { version: self.driver.version, cuda: self.driver.cuda },
         })
     }

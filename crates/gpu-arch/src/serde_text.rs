@@ -1,6 +1,6 @@
 //! The plain values as text in JSON and the like: `"sm_90a"`, `"9.0"`, `"550.54.14"`.
 
-use crate::catalogue::Platform;
+use crate::catalogue::{Host, Platform};
 use crate::rules::{Coverage, ReasonCode, Verdict};
 use crate::{Arch, Capability, CudaVersion, DriverVersion, Isa, Target};
 
@@ -25,6 +25,6 @@ macro_rules! read {
     )*};
 }
 
-written!(Arch, Capability, CudaVersion, DriverVersion, Isa, Target, Platform);
-read!(Arch, Capability, CudaVersion, DriverVersion, Isa, Target, Platform);
+written!(Arch, Capability, CudaVersion, DriverVersion, Isa, Target, Platform, Host);
+read!(Arch, Capability, CudaVersion, DriverVersion, Isa, Target, Platform, Host);
 written!(Coverage, ReasonCode, Verdict);

@@ -65,6 +65,10 @@ def variant(value):
     return "".join(part.capitalize() for part in re.split(r"[-_]", value))
 
 
+def host(value):
+    return "Host::" + {"x86_64": "X86_64", "aarch64": "Aarch64"}[value]
+
+
 def module(name, source, doc, imports, body):
     lines = [
         f"//! {doc}",
@@ -96,6 +100,7 @@ def architectures():
             ("name", text(row["name"])),
             ("chips", many(row["chips"], text)),
             ("platform", "Platform::" + platform.get(row["platform"], variant(row["platform"]))),
+            ("host", option(row.get("host"), host)),
             ("first_toolkit", cuda(row["first_toolkit"])),
             ("last_toolkit", option(row["last_toolkit"], cuda)),
             ("first_isa", isa(row["first_ptx_isa"])),
@@ -108,7 +113,7 @@ def architectures():
     ]
     return module(
         "architectures.rs", "architectures.toml", "The architectures.",
-        "use super::{cc, cuda, isa};\nuse crate::catalogue::{Architecture, Platform};",
+        "use super::{cc, cuda, isa};\nuse crate::catalogue::{Architecture, Host, Platform};",
         table("ARCHITECTURES", "Architecture", rows, "Every architecture with a compute capability of its own, ascending."),
     )
 
@@ -185,17 +190,39 @@ def products():
         return many(row["src"], lambda item: "Manual" if item.startswith("manual") else source[item])
 
     rows = [
-        "product({}, {}, {}, {}, {}, {})".format(
+        ("on_aarch64({})" if row.get("host") else "{}").format("product({}, {}, {}, {}, {}, {})".format(
             text(row["name"]), capability(row["cc"]), variant(row["class"]), many(row["chips"], text),
             many(row["pci"], lambda item: "0x" + item.upper()), sources(row),
-        )
+        ))
         for row in load("products.toml")["gpu"]
     ]
     return module(
         "products.rs", "products.toml", "Products by name.",
-        "use super::{cc, product};\nuse crate::catalogue::Product;\nuse crate::catalogue::ProductClass::{DatacenterOrOther, Geforce, Pro, Tegra};\n"
+        "use super::{cc, on_aarch64, product};\nuse crate::catalogue::Product;\nuse crate::catalogue::ProductClass::{DatacenterOrOther, Geforce, Pro, Tegra};\n"
         "use crate::catalogue::ProductSource::{CudaGpus, Manual, OpenKernelModules, PciIds};",
         table("PRODUCTS", "Product", rows, "Every product, by capability; a name with two capabilities has two rows."),
+    )
+
+
+def families():
+    def member(row):
+        value, *examples = row
+        return struct("FamilyMember", [("capability", capability(value)), ("examples", many(examples, text))])
+
+    rows = [
+        struct("Family", [
+            ("name", text(row["name"])),
+            ("aliases", many(row["aliases"], text)),
+            ("members", many(row["member"], member)),
+            ("host", option(row.get("host"), host)),
+            ("note", text(row["note"])),
+        ])
+        for row in load("families.toml")["family"]
+    ]
+    return module(
+        "families.rs", "families.toml", "Names of many products at once.",
+        "use super::cc;\nuse crate::catalogue::{Family, FamilyMember, Host};",
+        table("FAMILIES", "Family", rows, "Every family, with its capabilities ascending."),
     )
 
 
@@ -208,7 +235,7 @@ def torch():
         rows.append(struct("TorchBuild", [
             ("version", text(row["version"])),
             ("cuda", text(row["cuda"])),
-            ("host", "Host::" + {"x86_64": "X86_64", "aarch64": "Aarch64"}[row["host"]]),
+            ("host", host(row["host"])),
             ("sass", many(row["sass"], capability)),
             ("ptx", many(row["ptx"], capability)),
             ("pypi_default", str(row["pypi_default"]).lower()),
@@ -296,7 +323,7 @@ def torch_arch_list():
 def main():
     check = "--check" in sys.argv[1:]
     different = []
-    for name, content in [architectures(), toolkits(), drivers(), products(), torch(), errors(), torch_arch_list()]:
+    for name, content in [architectures(), toolkits(), drivers(), products(), families(), torch(), errors(), torch_arch_list()]:
         path = TARGET / name
         if path.exists() and path.read_text(encoding="utf-8") == content:
             continue

@@ -9,9 +9,9 @@
 )]
 
 use gpu_arch::catalogue::{
-    Host, ProductLookup, architecture, architectures, branches, cuda_of_driver, driver_for_cuda, error, errors,
-    first_toolkit, flags_for, product, product_by_pci_id, products, recognise_error, releases, runtime_floor, toolkit,
-    toolkits, toolkits_for, torch_builds, torch_builds_for, torch_hint,
+    Host, Product, ProductClass, ProductLookup, architecture, architectures, branches, cuda_of_driver, driver_for_cuda,
+    error, errors, families, family, first_toolkit, flags_for, product, product_by_pci_id, products, recognise_error,
+    releases, runtime_floor, toolkit, toolkits, toolkits_for, torch_builds, torch_builds_for, torch_hint,
 };
 use gpu_arch::{Arch, Capability, CudaVersion, DriverVersion, Isa, Suffix};
 
@@ -68,8 +68,10 @@ fn every_product_is_found_by_its_own_name() {
     for row in products() {
         match product(row.name) {
             ProductLookup::Found(found) => assert_eq!(found.capability, row.capability, "{}", row.name),
-            ProductLookup::Ambiguous(capabilities) => assert!(capabilities.contains(&row.capability), "{}", row.name),
-            ProductLookup::Unknown { .. } => panic!("{}", row.name),
+            ProductLookup::Ambiguous(meanings) => {
+                assert!(meanings.iter().any(|meaning| meaning.capability == row.capability), "{}", row.name);
+            }
+            ProductLookup::Family(_) | ProductLookup::Unknown { .. } => panic!("{}", row.name),
         }
     }
 }
@@ -91,9 +93,150 @@ fn names_of_two_capabilities_are_ambiguous() {
         // a workstation card of Turing and one of Ada
         ("RTX 6000", "7.5 8.9"),
     ] {
-        let ProductLookup::Ambiguous(capabilities) = product(name) else { panic!("{name}: {:?}", product(name)) };
-        let written: Vec<String> = capabilities.iter().map(ToString::to_string).collect();
+        let ProductLookup::Ambiguous(meanings) = product(name) else { panic!("{name}: {:?}", product(name)) };
+        let written: Vec<String> = meanings.iter().map(|meaning| meaning.capability.to_string()).collect();
         assert_eq!(written.join(" "), expected, "{name}");
+    }
+}
+
+/// What tells the meanings of a name apart: other names, or the chips where all are called the same.
+#[test]
+fn the_meanings_of_a_name_are_told_apart() {
+    let written = |name: &str| {
+        let ProductLookup::Ambiguous(meanings) = product(name) else { panic!("{name}: {:?}", product(name)) };
+        meanings.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    assert_eq!(written("GT 730"), "3.0 (GK107), 3.5 (GK208)");
+    assert_eq!(
+        written("RTX 6000"),
+        "7.5 (Quadro RTX 6000, Quadro RTX 6000/8000), 8.9 (RTX 6000 Ada, RTX 6000 Ada Generation)"
+    );
+}
+
+/// A count or a memory size behind a name, and a system before it.
+#[test]
+fn what_is_said_beside_a_name_is_not_held_against_it() {
+    for (name, expected) in [
+        ("DGX H100", "9.0"),
+        ("HGX B200", "10.0"),
+        ("GB200 NVL72", "10.0"),
+        ("DGX GB300 NVL72", "10.3"),
+        ("DGX A100", "8.0"),
+    ] {
+        assert_eq!(found(name), expected, "{name}");
+    }
+    for name in ["DGX-2", "NVL72", "12GB", "DGX 12GB", "DGX NVL72"] {
+        assert!(!matches!(product(name), ProductLookup::Found(_)), "{name}: {:?}", product(name));
+    }
+}
+
+fn capabilities_of(name: &str) -> String {
+    let members = family(name).unwrap_or_else(|| panic!("{name}")).members;
+    members.iter().map(|member| member.capability.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// From NVIDIA's list of GPUs and the chips of the products.
+#[test]
+fn families_stand_for_all_their_capabilities() {
+    for (name, expected) in [
+        ("Kepler", "3.0 3.2 3.5 3.7"),
+        ("Maxwell", "5.0 5.2 5.3"),
+        ("Pascal", "6.0 6.1 6.2"),
+        ("Volta", "7.0 7.2"),
+        ("Turing", "7.5"),
+        ("Ampere", "8.0 8.6 8.7"),
+        ("Ada", "8.9"),
+        ("Ada Lovelace", "8.9"),
+        ("hopper", "9.0"),
+        ("NVIDIA Blackwell architecture", "10.0 10.3 11.0 12.0 12.1"),
+        ("Blackwell Ultra", "10.3"),
+        ("Rubin", "10.7"),
+        ("Grace Hopper Superchip", "9.0"),
+        ("Grace-Blackwell", "10.0 10.3 12.1"),
+        ("dgx spark", "12.1"),
+        ("DGX-1", "6.0 7.0"),
+        ("Jetson Orin", "8.7"),
+        ("Jetson Thor", "11.0"),
+        ("Jetson", "3.2 5.3 6.2 7.2 8.7 11.0"),
+        // a laptop's 2050 has a chip of the next generation, as has one of the 3050
+        ("RTX 20", "7.5 8.6"),
+        ("RTX 30-series", "8.6 8.9"),
+        ("RTX 40 series", "8.9"),
+        ("RTX40", "8.9"),
+        ("GeForce RTX 50 Series", "12.0"),
+        ("rtx 50xx", "12.0"),
+        ("RTX PRO", "12.0"),
+    ] {
+        assert_eq!(capabilities_of(name), expected, "{name}");
+        assert!(matches!(product(name), ProductLookup::Family(_)), "{name}");
+    }
+    for name in ["", "series", "GPU", "NVIDIA", "GeForce", "RTX", "RTX 5", "Black well bay", "H200"] {
+        assert_eq!(family(name), None, "{name}");
+    }
+    for thor in ["Blackwell", "Jetson", "Jetson Thor", "DRIVE Thor"] {
+        assert!(family(thor).unwrap().note.contains("10.1 up to CUDA 12.9"), "{thor}");
+    }
+}
+
+#[test]
+fn families_are_in_order_and_their_examples_are_of_their_capability() {
+    for row in families() {
+        assert_eq!(family(row.name), Some(row), "{}", row.name);
+        assert!(row.aliases.iter().all(|alias| family(alias) == Some(row)), "{}", row.name);
+        assert!(!row.members.is_empty() && row.members.is_sorted_by(|one, next| one.capability < next.capability));
+        for member in row.members {
+            assert!(architecture(member.capability).is_some(), "{}", row.name);
+            for example in member.examples {
+                let of_it = match product(example) {
+                    ProductLookup::Found(found) => found.capability == member.capability,
+                    ProductLookup::Family(other) => {
+                        other != row && other.members.iter().all(|own| own.capability == member.capability)
+                    }
+                    _ => false,
+                };
+                assert!(of_it, "{}: {example} is {:?}", row.name, product(example));
+            }
+        }
+    }
+}
+
+/// Generations are those of the architectures that have products, series those of the products that are called so.
+#[test]
+fn families_are_complete() {
+    let joined = |mut found: Vec<Capability>| {
+        found.sort_unstable();
+        found.dedup();
+        found.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    for row in architectures() {
+        let has_products = |capability: Capability| products().iter().any(|product| product.capability == capability);
+        let own = architectures().iter().filter(|other| other.name == row.name && has_products(other.capability));
+        assert_eq!(capabilities_of(row.name), joined(own.map(|own| own.capability).collect()), "{}", row.name);
+    }
+    let mut series = 0;
+    for row in families() {
+        let Some(number) = row.name.strip_prefix("GeForce ").and_then(|name| name.strip_suffix(" series")) else {
+            continue;
+        };
+        series += 1;
+        let (brand, number) = number.split_once(' ').unwrap();
+        let length = if number.len() == 3 { 3 } else { 4 };
+        let own = products().iter().filter(|product| {
+            let words: Vec<&str> = product.name.trim_start_matches("NVIDIA ").split(' ').collect();
+            let [maker, own_brand, model, ..] = words[..] else { return false };
+            let digits = model.chars().take_while(char::is_ascii_digit).count();
+            product.class == ProductClass::Geforce
+                && maker == "GeForce"
+                && own_brand == brand
+                && digits == length
+                && model.starts_with(number.trim_end_matches("00"))
+        });
+        assert_eq!(capabilities_of(row.name), joined(own.map(|own| own.capability).collect()), "{}", row.name);
+    }
+    assert_eq!(series, 9);
+    for (brand, name) in [("RTX PRO ", "RTX PRO"), ("Jetson ", "Jetson")] {
+        let own = products().iter().filter(|product| product.name.trim_start_matches("NVIDIA ").starts_with(brand));
+        assert_eq!(capabilities_of(name), joined(own.map(|own| own.capability).collect()), "{name}");
     }
 }
 
@@ -104,6 +247,51 @@ fn an_unknown_product_has_neighbours() {
     assert!(nearest.len() <= 3);
     for name in ["", "NVIDIA", "Voodoo 2 of 3dfx Interactive"] {
         assert_eq!(product(name), ProductLookup::Unknown { nearest: vec![] }, "{name}");
+    }
+}
+
+/// Tegra chips (the K1 is a 32-bit Arm), SoCs with GB20B and Grace superchips sit beside a 64-bit Arm; a card beside any.
+#[test]
+fn hosts_are_implied_where_there_is_but_one() {
+    for row in products() {
+        let capability = row.capability.to_string();
+        let tegra = row.class == ProductClass::Tegra && ["5.3", "6.2", "7.2", "8.7", "11.0"].contains(&&*capability);
+        let grace = ["GH200", "GB200", "GB300"].iter().any(|chip| row.name.contains(chip));
+        // the name of GH200 in one of two sources of its PCI id
+        let expected = tegra || grace || row.chips == ["GB20B"] || row.name == "480GB";
+        assert_eq!(row.host, expected.then_some(Host::Aarch64), "{}", row.name);
+    }
+    for row in architectures() {
+        // Thor's products are listed under its number of today
+        let number = if row.capability == capability("10.1") { capability("11.0") } else { row.capability };
+        let mut own = products().iter().filter(|product| product.capability == number).peekable();
+        let is_arm = |product: &Product| product.class == ProductClass::Tegra && product.host == Some(Host::Aarch64);
+        let expected = own.peek().is_some() && own.all(is_arm);
+        assert_eq!(row.host, expected.then_some(Host::Aarch64), "{}", row.capability);
+    }
+    let with_host: Vec<String> =
+        architectures().iter().filter(|row| row.host.is_some()).map(|row| row.capability.to_string()).collect();
+    assert_eq!(with_host, ["5.3", "6.2", "7.2", "8.7", "10.1", "11.0"]);
+    // all examples of a family have its host, or it has none
+    for row in families() {
+        let hosts = row.members.iter().flat_map(|member| member.examples).map(|example| match product(example) {
+            ProductLookup::Found(found) => found.host,
+            ProductLookup::Family(other) => other.host,
+            other => panic!("{example}: {other:?}"),
+        });
+        let all =
+            row.members.iter().all(|member| !member.examples.is_empty()) && hosts.clone().all(|host| host.is_some());
+        assert_eq!(row.host, all.then_some(Host::Aarch64), "{}", row.name);
+    }
+}
+
+#[test]
+fn hosts_are_read_as_they_are_written() {
+    for host in [Host::X86_64, Host::Aarch64] {
+        assert_eq!(host.to_string().parse(), Ok(host));
+    }
+    for text in ["", "x86", "X86_64", "arm", "powerpc64"] {
+        assert!(text.parse::<Host>().is_err(), "{text}");
     }
 }
 

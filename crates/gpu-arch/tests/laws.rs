@@ -190,7 +190,7 @@ fn a_newer_driver_never_makes_a_verdict_worse() {
                 for drivers in [&by_version, &by_cuda] {
                     let mut before = None;
                     for driver in drivers {
-                        let device = Device { name: None, capability, platform, driver: *driver };
+                        let device = Device { platform, ..Device::of(capability).with_driver(*driver) };
                         if platform == Platform::Tegra && driver.cuda.is_none() {
                             continue; // numbered otherwise
                         }

@@ -8,6 +8,7 @@
     reason = "helpers of tests"
 )]
 
+use gpu_arch::catalogue::Host;
 use gpu_arch::spelling::{self, Dialect, SpecialWord, SpellingErrorKind};
 use gpu_arch::{Arch, Capability, ParseArchError, Suffix, Target};
 
@@ -305,7 +306,7 @@ fn devices_are_named_by_capability_or_product() {
 #[test]
 fn code_is_no_device() {
     for text in
-        ["sm_90a", "compute_90", "lto_90", "9.0+PTX", "90-real", "90-virtual", "90a", "9.0a", "sm_100f", "Hopper"]
+        ["sm_90a", "compute_90", "lto_90", "9.0+PTX", "90-real", "90-virtual", "90a", "9.0a", "sm_100f", "Ampere+Tegra"]
     {
         assert_eq!(no_device(text), SpellingErrorKind::NamesCode, "{text}");
     }
@@ -313,6 +314,105 @@ fn code_is_no_device() {
     let SpellingErrorKind::UnknownDevice { nearest } = no_device("RTX 5091") else { panic!() };
     assert!(!nearest.is_empty());
     assert_eq!(no_device(""), SpellingErrorKind::Empty);
+}
+
+#[test]
+fn a_family_of_one_capability_is_a_device() {
+    for (text, capability, name) in [
+        ("Hopper", "9.0", "Hopper"),
+        ("ada", "8.9", "Ada Lovelace"),
+        ("Turing", "7.5", "Turing"),
+        ("RTX 40 series", "8.9", "GeForce RTX 40 series"),
+        ("RTX 50", "12.0", "GeForce RTX 50 series"),
+        ("DGX Spark", "12.1", "DGX Spark"),
+        ("Jetson Orin", "8.7", "Jetson Orin"),
+        ("Jetson Thor", "11.0", "Jetson Thor"),
+        ("Grace Hopper", "9.0", "Grace Hopper"),
+    ] {
+        let named = spelling::device(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!((named.capability.to_string().as_str(), named.name), (capability, Some(name)), "{text}");
+    }
+    assert_eq!(spelling::devices("Hopper, RTX 40").unwrap().len(), 2);
+    // where code is wanted, torch's list; else no spelling of code
+    assert_eq!(code("Hopper"), "sm_90 compute_90");
+    assert_eq!(refused("Jetson-Orin"), SpellingErrorKind::NamesDevice { capability: Capability::new(8, 7) });
+}
+
+#[test]
+fn names_imply_the_host_of_what_they_name() {
+    for text in [
+        "Jetson AGX Orin",
+        "Jetson Orin",
+        "DRIVE AGX Thor",
+        "Jetson Thor",
+        "Xavier",
+        "GB10",
+        "DGX Spark",
+        "GH200",
+        "Grace Hopper",
+        "GB200",
+        "GB200 NVL72",
+        "GB300",
+        "5.3",
+        "sm_62",
+        "7.2",
+        "8.7",
+        "10.1",
+        "110",
+    ] {
+        assert_eq!(spelling::device(text).unwrap().host, Some(Host::Aarch64), "{text}");
+    }
+    for text in [
+        "RTX 4090",
+        "H100",
+        "B200",
+        "DGX H100",
+        "Hopper",
+        "RTX 50",
+        "DRIVE PX 2 AutoChauffeur",
+        "Jetson TK1",
+        "3.2",
+        // one of these is beside any host
+        "HGX",
+        "8.0",
+        "8.6",
+        "8.8",
+        "9.0",
+        "10.0",
+        "10.3",
+        "12.0",
+        "12.1",
+    ] {
+        assert_eq!(spelling::device(text).unwrap().host, None, "{text}");
+    }
+}
+
+#[test]
+fn a_family_of_several_capabilities_is_refused_with_all_of_them() {
+    let error = spelling::devices("9.0, Blackwell").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`Blackwell` stands for several capabilities: 10.0 (B200, GB200), 10.3 (B300, GB300), 11.0 (Jetson Thor), \
+         12.0 (RTX 50 series, RTX PRO), 12.1 (GB10, DGX Spark)"
+    );
+    assert_eq!((error.item.as_str(), error.offset), ("Blackwell", 5));
+    for (text, expected) in [
+        ("Ampere", "8.0 8.6 8.7"),
+        ("Pascal", "6.0 6.1 6.2"),
+        ("Volta", "7.0 7.2"),
+        ("Jetson", "3.2 5.3 6.2 7.2 8.7 11.0"),
+        ("RTX 30 series", "8.6 8.9"),
+        ("RTX", "7.5 8.6 8.9 12.0 12.1"),
+    ] {
+        let SpellingErrorKind::AmbiguousDevice { meanings } = no_device(text) else {
+            panic!("{text}: {:?}", no_device(text))
+        };
+        let written: Vec<String> = meanings.iter().map(|meaning| meaning.capability.to_string()).collect();
+        assert_eq!(written.join(" "), expected, "{text}");
+        // what it says can be typed again
+        let named = spelling::devices(&written.join(",")).unwrap();
+        assert_eq!(named.len(), written.len(), "{text}");
+    }
 }
 
 #[test]

@@ -38,10 +38,8 @@ fn rows() -> Vec<Row> {
                 id: id.parse().unwrap(),
                 images: codes.split(',').map(image).collect(),
                 device: Device {
-                    name: None,
-                    capability: capability.parse().unwrap(),
                     platform,
-                    driver: Driver::of_cuda(cuda.parse().unwrap()),
+                    ..Device::of(capability.parse().unwrap()).with_driver(Driver::of_cuda(cuda.parse().unwrap()))
                 },
                 environment: Environment::from_vars(
                     environment.split_whitespace().filter_map(|pair| pair.split_once('=')),

@@ -3,6 +3,8 @@
 use std::fs;
 
 use device_probe::{Recording, RecordingError, SCHEMA, load, record};
+use gpu_arch::catalogue::Host;
+use gpu_arch::rules::Device;
 
 use crate::machine::{Machine, ROW0, ROW1, judged};
 
@@ -21,6 +23,43 @@ fn a_recording_is_read_as_it_was_written() {
     assert_eq!(recording.probe.devices(), probe.devices());
     assert!(recording.taken.starts_with("20") && recording.taken.ends_with('Z'), "{}", recording.taken);
     assert!(fs::read_to_string(&file).unwrap().ends_with("}\n"));
+}
+
+/// The machine is the one that was recorded, not the one that reads.
+#[test]
+fn devices_know_the_host_of_their_machine() {
+    let machine = Machine::without_compiler().smi_rows(&[ROW0, ROW1]);
+    let probe = machine.probe();
+    let here = std::env::consts::ARCH;
+    let hosts = |probe: &device_probe::Probe| probe.devices().iter().map(|device| device.host).collect::<Vec<_>>();
+    assert_eq!(hosts(&probe), [here.parse::<Host>().ok(); 2]);
+    let text = Recording::of(probe).to_json().unwrap();
+    let told = format!("\"architecture\": \"{here}\"");
+    assert_eq!(text.matches(&told).count(), 1, "{text}");
+    let read = |text: &str| hosts(&Recording::from_json(text).unwrap().probe);
+    for (other, expected) in
+        [("aarch64", Some(Host::Aarch64)), ("x86_64", Some(Host::X86_64)), ("powerpc64", None), ("x86", None)]
+    {
+        assert_eq!(read(&text.replace(&told, &format!("\"architecture\": \"{other}\""))), [expected; 2], "{other}");
+    }
+    // a recording that does not tell it: what the capability implies, of a card nothing
+    let silent = text.replace(&format!("{told},"), "");
+    assert!(!silent.contains("\"architecture\""), "{silent}");
+    assert_eq!(read(&silent), [None; 2]);
+    let orin = silent.replace("\"capability\": \"8.9\"", "\"capability\": \"8.7\"");
+    assert!(read(&orin).contains(&Some(Host::Aarch64)), "{orin}");
+}
+
+#[test]
+fn a_device_of_before_hosts_is_read() {
+    let old = r#"{"name":null,"capability":"9.0","platform":"discrete","driver":{"version":null,"cuda":null}}"#;
+    let device: Device = serde_json::from_str(old).unwrap();
+    assert_eq!(device, Device::of("9.0".parse().unwrap()));
+    assert_eq!(serde_json::to_string(&device).unwrap(), old);
+    let device = Device { host: Some(Host::Aarch64), ..device };
+    let text = serde_json::to_string(&device).unwrap();
+    assert!(text.contains(r#""host":"aarch64""#), "{text}");
+    assert_eq!(serde_json::from_str::<Device>(&text).unwrap(), device);
 }
 
 #[test]

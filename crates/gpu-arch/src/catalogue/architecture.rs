@@ -10,6 +10,8 @@ use crate::tables::architectures::ARCHITECTURES;
 use crate::tables::toolkits::{FIRST_ISA, TOOLKITS};
 use crate::version::CudaVersion;
 
+use super::host::Host;
+
 /// What a GPU is built into, which decides whose rules its driver follows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Platform {
@@ -71,6 +73,8 @@ pub struct Architecture {
     pub chips: &'static [&'static str],
     /// What its devices are built into.
     pub platform: Platform,
+    /// The host of all its devices, where that is one: Tegra chips have it built in.
+    pub host: Option<Host>,
     /// The first toolkit that compiles for it.
     pub first_toolkit: CudaVersion,
     /// The last toolkit that compiles for it, if newer ones do not.

@@ -6,7 +6,10 @@
 mod architecture;
 mod driver;
 mod error;
+mod family;
 mod flags;
+mod host;
+mod name;
 mod nearest;
 mod product;
 mod toolkit;
@@ -19,12 +22,14 @@ pub use driver::{
     DriverBranch, Release, RuntimeFloor, branches, cuda_of_driver, driver_for_cuda, releases, runtime_floor,
 };
 pub use error::{CudaError, error, errors, recognise_error};
+pub use family::{Family, FamilyMember, Meaning, families, family};
 pub use flags::{BuildFlags, flags_for};
+pub use host::{Host, ParseHostError};
 pub use product::{Product, ProductClass, ProductLookup, ProductSource, product, product_by_pci_id, products};
 pub use toolkit::{Toolkit, first_toolkit, toolkit, toolkits, toolkits_for};
 pub use torch::{
-    Confidence, Host, MeasuredFile, PublishedList, TorchBuild, TorchHint, measured_files, published_lists,
-    torch_builds, torch_builds_for, torch_hint,
+    Confidence, MeasuredFile, PublishedList, TorchBuild, TorchHint, measured_files, published_lists, torch_builds,
+    torch_builds_for, torch_hint,
 };
 
 pub(crate) use architecture::first_isa;

@@ -3,6 +3,9 @@
 use crate::capability::Capability;
 use crate::tables::products::PRODUCTS;
 
+use super::family::{Family, Meaning, family};
+use super::host::Host;
+use super::name::{bare, has_run, words};
 use super::nearest::distance;
 
 /// What a product is sold as.
@@ -47,6 +50,8 @@ pub struct Product {
     pub chips: &'static [&'static str],
     /// PCI device ids (vendor 10de), where known.
     pub pci: &'static [u16],
+    /// The host of its devices, where they always sit beside one: Tegra chips, Grace superchips, DGX Spark.
+    pub host: Option<Host>,
     /// Where the row comes from.
     pub sources: &'static [ProductSource],
 }
@@ -56,8 +61,10 @@ pub struct Product {
 pub enum ProductLookup {
     /// One product, or several of one capability.
     Found(&'static Product),
-    /// Products of several capabilities.
-    Ambiguous(Vec<Capability>),
+    /// A family ([`family`]), of one capability or several.
+    Family(&'static Family),
+    /// Products of several capabilities, ascending.
+    Ambiguous(Vec<Meaning>),
     /// No product.
     Unknown {
         /// Up to three names that are spelled alike.
@@ -77,9 +84,9 @@ pub fn product_by_pci_id(id: u16) -> Option<&'static Product> {
 
 /// Finds a product by name, forgiving case, `NVIDIA`, `GeForce`, blanks and punctuation.
 ///
-/// A whole name wins (`RTX 4060`, not the `Ti`); else words that stand together in names (`4090`,
-/// `A100 80GB`, `Xavier NX`), if all of those have one capability. A memory size behind a known
-/// name (`RTX 3060 12GB`) is not held against it.
+/// A whole name wins (`RTX 4060`, not the `Ti`), then a family's (`Blackwell`); else words that stand together in names
+/// (`4090`, `A100 80GB`, `Xavier NX`), if all of those have one capability. A memory size behind a known name
+/// (`RTX 3060 12GB`), a count (`GB200 NVL72`) and the system before it (`DGX H100`) are not held against it.
 pub fn product(name: &str) -> ProductLookup {
     let wanted = words(name);
     if wanted.is_empty() {
@@ -88,72 +95,53 @@ pub fn product(name: &str) -> ProductLookup {
     let key = wanted.concat();
     let rows: Vec<(&'static Product, Vec<String>)> = PRODUCTS.iter().map(|row| (row, words(row.name))).collect();
 
-    let whole = rows.iter().filter(|(_, words)| words.concat() == key);
-    if let Some(found) = settle(whole.map(|(row, _)| *row)) {
-        return found;
-    }
-    let inside = rows.iter().filter(|(_, words)| has_run(words, &key));
-    if let Some(found) = settle(inside.map(|(row, _)| *row)) {
-        return found;
-    }
-    if let [shorter @ .., last] = wanted.as_slice()
-        && is_memory_size(last)
-        && !shorter.is_empty()
-    {
-        let key = shorter.concat();
-        let whole = rows.iter().filter(|(_, words)| words.concat() == key);
-        if let Some(found) = settle(whole.map(|(row, _)| *row)) {
-            return found;
-        }
-    }
-    ProductLookup::Unknown { nearest: nearest(&rows, &key) }
+    let whole = |key: &str| settle(key, rows.iter().filter(|(_, words)| words.concat() == key).map(|(row, _)| *row));
+    let inside = || settle(&key, rows.iter().filter(|(_, words)| has_run(words, &key)).map(|(row, _)| *row));
+    whole(&key)
+        .or_else(|| family(name).map(ProductLookup::Family))
+        .or_else(inside)
+        .or_else(|| whole(&bare(&wanted)?.concat()))
+        .unwrap_or_else(|| ProductLookup::Unknown { nearest: nearest(&rows, &key) })
 }
 
 /// One capability, several, or no row at all.
-fn settle(rows: impl Iterator<Item = &'static Product>) -> Option<ProductLookup> {
+fn settle(key: &str, rows: impl Iterator<Item = &'static Product>) -> Option<ProductLookup> {
     let rows: Vec<&'static Product> = rows.collect();
     let mut capabilities: Vec<Capability> = rows.iter().map(|row| row.capability).collect();
     capabilities.sort_unstable();
     capabilities.dedup();
-    // the name that a driver reports, of those the shortest
+    // one with any host, if there is one; the name that a driver reports, of those the shortest
     let first = rows.iter().min_by_key(|row| {
         let is_reported = row.sources.contains(&ProductSource::OpenKernelModules);
-        (!is_reported, row.name.len())
-    });
-    match (first, capabilities.as_slice()) {
-        (None, _) => None,
-        (Some(first), [_]) => Some(ProductLookup::Found(first)),
-        (Some(_), _) => Some(ProductLookup::Ambiguous(capabilities)),
+        (row.host.is_some(), !is_reported, row.name.len())
+    })?;
+    if let [_] = capabilities.as_slice() {
+        return Some(ProductLookup::Found(first));
     }
+    let meaning = |capability| {
+        let own = rows.iter().copied().filter(|row| row.capability == capability);
+        Meaning { capability, examples: examples(key, own) }
+    };
+    Some(ProductLookup::Ambiguous(capabilities.into_iter().map(meaning).collect()))
 }
 
-/// The words of a name in upper case, without the maker's and the brand's.
-fn words(name: &str) -> Vec<String> {
-    name.split(|letter: char| !letter.is_ascii_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_ascii_uppercase)
-        .filter(|word| word != "NVIDIA" && word != "GEFORCE")
-        .collect()
-}
-
-/// Whether some words that stand together read as `key`.
-fn has_run(words: &[String], key: &str) -> bool {
-    (0..words.len()).any(|start| {
-        let mut rest = key;
-        for word in words.iter().skip(start) {
-            match rest.strip_prefix(word.as_str()) {
-                Some("") => return true,
-                Some(left) => rest = left,
-                None => return false,
-            }
-        }
-        false
-    })
-}
-
-/// Whether a word is `12GB`.
-fn is_memory_size(word: &str) -> bool {
-    word.strip_suffix("GB").is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+/// Up to two short names of products, or the chips of those that are all called what was typed.
+fn examples(key: &str, rows: impl Iterator<Item = &'static Product> + Clone) -> Vec<&'static str> {
+    let mut names: Vec<(usize, String, &'static str)> = rows
+        .clone()
+        .map(|row| (words(row.name).concat(), row.name))
+        .filter(|(words, _)| words != key)
+        .map(|(words, name)| (words.len(), words, name.trim_start_matches("NVIDIA ")))
+        .collect();
+    names.sort_unstable();
+    names.dedup_by(|left, right| left.1 == right.1);
+    if names.is_empty() {
+        let mut chips: Vec<&'static str> = rows.flat_map(|row| row.chips).copied().collect();
+        chips.sort_unstable();
+        chips.dedup();
+        return chips;
+    }
+    names.into_iter().take(2).map(|(_, _, name)| name).collect()
 }
 
 /// Up to three names that differ from the key in at most a third of its letters.

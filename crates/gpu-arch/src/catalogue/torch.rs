@@ -5,15 +5,7 @@ use crate::capability::Capability;
 use crate::rules::{Coverage, ptx_covers, sass_covers};
 use crate::tables::torch::{MEASURED, PUBLISHED, TORCH, TORCH_HINTS};
 
-/// The host that a wheel is for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
-pub enum Host {
-    /// 64-bit x86.
-    X86_64,
-    /// 64-bit Arm.
-    Aarch64,
-}
+use super::host::Host;
 
 /// How sure a row is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,7 +1,7 @@
 //! A device and its driver, as plain data.
 
 use crate::capability::Capability;
-use crate::catalogue::{Platform, architecture};
+use crate::catalogue::{Host, Platform, architecture};
 use crate::version::{CudaVersion, DriverVersion};
 
 /// What is known of a driver. Either part is derived from the other where only one is given; with
@@ -47,17 +47,23 @@ pub struct Device {
     pub capability: Capability,
     /// What it is built into.
     pub platform: Platform,
+    /// The processor beside it, where that is known: of a live device that of its machine, of a named one what the name
+    /// implies.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub host: Option<Host>,
     /// Its driver.
     pub driver: Driver,
 }
 
 impl Device {
-    /// A device of a capability, on the platform that such devices have, with an unknown driver.
+    /// A device of a capability, on the platform and the host that all such devices have, with an unknown driver.
     pub fn of(capability: Capability) -> Self {
+        let row = architecture(capability);
         Self {
             name: None,
             capability,
-            platform: architecture(capability).map_or(Platform::Discrete, |row| row.platform),
+            platform: row.map_or(Platform::Discrete, |row| row.platform),
+            host: row.and_then(|row| row.host),
             driver: Driver::default(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::arch::{ParseArchError, Suffix, parse_dotted, parse_number};
 use crate::capability::Capability;
-use crate::catalogue::{ProductLookup, product};
+use crate::catalogue::{Host, ProductLookup, architecture, product};
 
 use super::error::{SpellingError, SpellingErrorKind};
 use super::item::{self, Item, Kind, special, split_kind};
@@ -13,11 +13,16 @@ use super::list::{split, trimmed, unquoted};
 pub struct NamedDevice {
     /// Its capability.
     pub capability: Capability,
-    /// The product's name as the table spells it, where it was named so.
+    /// The name of the product or family as the table spells it, where it was named so.
     pub name: Option<&'static str>,
+    /// The host that it always sits beside, where the name or the capability implies one.
+    pub host: Option<Host>,
 }
 
-/// Reads a list of devices: `9.0`, `sm_90`, `90`, `RTX 4090`, separated by `,` or `;`.
+/// Reads a list of devices: `9.0`, `sm_90`, `90`, `RTX 4090`, `Hopper`, separated by `,` or `;`.
+///
+/// The name of a family is a device where all of it has one capability, and refused with all that it stands for
+/// ([`SpellingErrorKind::AmbiguousDevice`]) where it has several: nothing is chosen for who typed it.
 ///
 /// # Errors
 ///
@@ -63,9 +68,7 @@ fn read(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
         None => parse_number(item.text),
     };
     match parsed {
-        Ok(arch) if arch.suffix() == Suffix::None => {
-            Ok(NamedDevice { capability: item.existing(Ok(arch))?.capability(), name: None })
-        }
+        Ok(arch) if arch.suffix() == Suffix::None => Ok(named(item.existing(Ok(arch))?.capability(), None, None)),
         Ok(arch) => Err(match item.existing(Ok(arch)) {
             Ok(_) => item.refuse(SpellingErrorKind::NamesCode),
             Err(unknown) => unknown,
@@ -75,11 +78,20 @@ fn read(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
     }
 }
 
-/// A product; what is no product but code in some dialect is said to be code.
+fn named(capability: Capability, name: Option<&'static str>, host: Option<Host>) -> NamedDevice {
+    NamedDevice { capability, name, host: host.or_else(|| architecture(capability)?.host) }
+}
+
+/// A product or a family; what is neither but code in some dialect is said to be code.
 fn by_name(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
+    let several = |meanings| Err(item.refuse(SpellingErrorKind::AmbiguousDevice { meanings }));
     match product(item.text) {
-        ProductLookup::Found(row) => Ok(NamedDevice { capability: row.capability, name: Some(row.name) }),
-        ProductLookup::Ambiguous(capabilities) => Err(item.refuse(SpellingErrorKind::AmbiguousDevice { capabilities })),
+        ProductLookup::Found(row) => Ok(named(row.capability, Some(row.name), row.host)),
+        ProductLookup::Family(family) => match family.members {
+            [only] => Ok(named(only.capability, Some(family.name), family.host)),
+            _ => several(family.meanings()),
+        },
+        ProductLookup::Ambiguous(meanings) => several(meanings),
         ProductLookup::Unknown { nearest } => Err(match item::read(item) {
             Ok(_) => item.refuse(SpellingErrorKind::NamesCode),
             Err(_) => item.refuse(SpellingErrorKind::UnknownDevice { nearest }),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::arch::Arch;
 use crate::capability::Capability;
+use crate::catalogue::Meaning;
 
 use super::list::Dialect;
 
@@ -65,10 +66,10 @@ pub enum SpellingErrorKind {
         /// Names that are spelled alike.
         nearest: Vec<&'static str>,
     },
-    /// Devices of several capabilities have this name.
+    /// Devices of several capabilities have this name (`Blackwell`, `GT 730`).
     AmbiguousDevice {
-        /// Their capabilities, ascending.
-        capabilities: Vec<Capability>,
+        /// All that it stands for, ascending.
+        meanings: Vec<Meaning>,
     },
     /// An `nvcc` flag without its parts, or with parts that it does not take.
     MalformedFlag,
@@ -144,9 +145,12 @@ impl fmt::Display for SpellingError {
                 }
                 Ok(())
             }
-            SpellingErrorKind::AmbiguousDevice { capabilities } => {
-                write!(out, "`{item}` is the name of devices of several capabilities; say which: ")?;
-                alternatives(out, capabilities)
+            SpellingErrorKind::AmbiguousDevice { meanings } => {
+                write!(out, "`{item}` stands for several capabilities: ")?;
+                for (position, meaning) in meanings.iter().enumerate() {
+                    write!(out, "{}{meaning}", if position == 0 { "" } else { ", " })?;
+                }
+                Ok(())
             }
             SpellingErrorKind::MalformedFlag => {
                 write!(out, "`{item}` is not complete; it is written `-gencode arch=compute_90,code=sm_90`")

@@ -1,6 +1,7 @@
 //! One item of a list, in the forms that all build systems share.
 
 use crate::arch::{Arch, ParseArchError, parse_dotted, parse_number};
+use crate::capability::Capability;
 use crate::catalogue::{ProductLookup, nearest_archs, product};
 use crate::target::Target;
 
@@ -116,10 +117,22 @@ pub(crate) fn read(item: &Item<'_>) -> Result<Vec<Target>, SpellingError> {
     let dotted = text.contains('.');
     let parsed = if dotted { parse_dotted(text) } else { parse_number(text) };
     if parsed == Err(ParseArchError::Shape)
-        && let ProductLookup::Found(row) = product(text)
+        && let Some(capability) = device(text)
     {
-        return Err(item.refuse(SpellingErrorKind::NamesDevice { capability: row.capability }));
+        return Err(item.refuse(SpellingErrorKind::NamesDevice { capability }));
     }
     let arch = item.existing(parsed)?;
     Ok(if dotted { vec![Target::Sass(arch)] } else { both(arch) })
+}
+
+/// The capability of all devices that have a name.
+fn device(name: &str) -> Option<Capability> {
+    match product(name) {
+        ProductLookup::Found(row) => Some(row.capability),
+        ProductLookup::Family(family) => match family.members {
+            [only] => Some(only.capability),
+            _ => None,
+        },
+        _ => None,
+    }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod architectures;
 pub(crate) mod drivers;
 pub(crate) mod errors;
+pub(crate) mod families;
 pub(crate) mod products;
 pub(crate) mod toolkits;
 pub(crate) mod torch;
@@ -12,7 +13,7 @@ pub(crate) mod torch_arch_list;
 
 use crate::arch::{Arch, Suffix};
 use crate::capability::Capability;
-use crate::catalogue::{Product, ProductClass, ProductSource};
+use crate::catalogue::{Host, Product, ProductClass, ProductSource};
 use crate::isa::Isa;
 use crate::version::{CudaVersion, DriverVersion};
 
@@ -57,5 +58,9 @@ const fn product(
     pci: &'static [u16],
     sources: &'static [ProductSource],
 ) -> Product {
-    Product { name, capability, class, chips, pci, sources }
+    Product { name, capability, class, chips, pci, host: None, sources }
+}
+
+const fn on_aarch64(product: Product) -> Product {
+    Product { host: Some(Host::Aarch64), ..product }
 }
