@@ -6,6 +6,7 @@ mod data;
 pub(crate) mod explain;
 pub(crate) mod kernels;
 mod markdown;
+mod notes;
 mod table;
 mod words;
 
