@@ -7,6 +7,7 @@ pub(crate) mod explain;
 pub(crate) mod kernels;
 pub(crate) mod lines;
 mod markdown;
+mod notes;
 mod table;
 pub(crate) mod why;
 mod words;

@@ -11,6 +11,7 @@ use fatscan::{
 use gpu_arch::Arch;
 use gpu_arch::rules::{Device, Verdict};
 
+use super::notes::{self, Labels, Refuted};
 use super::{explain, words};
 use crate::args::By;
 use crate::escape;
@@ -22,9 +23,10 @@ const LABEL: usize = 10;
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const SOME: Style = AnsiColor::Yellow.on_default();
+const DAMAGE: Style = AnsiColor::Red.on_default();
 
 pub(crate) fn write(out: &mut impl Write, report: &Report, judgement: Option<&Judgement>, by: By) -> io::Result<()> {
-    let mut page = Page { out, width: width() };
+    let mut page = Page { out, width: width(), labels: Labels::of(report) };
     for (index, artefact) in report.artefacts.iter().enumerate() {
         if index > 0 {
             writeln!(page.out)?;
@@ -37,12 +39,13 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, judgement: Option<&Ju
         }
         page.unread(report, index)?;
     }
-    Ok(())
+    page.damage(report)
 }
 
-struct Page<'out, W> {
-    out: &'out mut W,
+struct Page<'a, W> {
+    out: &'a mut W,
     width: usize,
+    labels: Labels<'a>,
 }
 
 impl<W: Write> Page<'_, W> {
@@ -66,7 +69,7 @@ impl<W: Write> Page<'_, W> {
             return writeln!(self.out, "  no device code: {natives}");
         }
         if by == By::Artefact {
-            self.whole(artefact)?;
+            self.body(&artefact.members)?;
         } else {
             for member in &artefact.members {
                 writeln!(self.out)?;
@@ -87,27 +90,61 @@ impl<W: Write> Page<'_, W> {
         let machine = member.machine.map(|machine| format!(" {machine}")).unwrap_or_default();
         writeln!(self.out, "{BOLD}{path}{BOLD:#}  {}{machine}, {}", member.format, bytes(member.size))?;
         if by == By::Module {
-            return self.modules(member);
+            self.modules(member)?;
+            return self.refuted(&self.labels.refuted([member]));
         }
-        let loadable = Coverage::of(member, false);
-        let linked = Coverage::of(member, true);
+        self.body(std::slice::from_ref(member))
+    }
+
+    /// What is in some files: of one as it is, of several their sum.
+    fn body(&mut self, members: &[Member]) -> io::Result<()> {
+        let refuted = self.labels.refuted(members);
+        let sum = |of: fn(&Member) -> Coverage| Coverage::sum(members.iter().map(of));
+        let loadable = sum(|member| Coverage::of(member, false));
+        let linked = sum(|member| Coverage::of(member, true));
+        let unmapped = sum(Coverage::unmapped);
         if loadable.modules() > 0 {
-            self.coverage(&loadable)?;
+            self.coverage(&loadable, &refuted.marks)?;
         }
         if linked.modules() > 0 {
             let only_ir = linked.images.keys().all(|(kind, _)| *kind == CodeKind::LtoIr);
             if !only_ir {
                 writeln!(self.out, "  for a device link only, not loaded by the driver as it is:")?;
             }
-            self.coverage(&linked)?;
+            self.coverage(&linked, &refuted.marks)?;
         }
-        let unmapped = Coverage::unmapped(member);
         if unmapped.modules() > 0 {
             writeln!(self.out, "  in places that no program has in its memory, so nothing loads it:")?;
-            self.coverage(&unmapped)?;
+            self.coverage(&unmapped, &refuted.marks)?;
         }
-        self.foreign(member)?;
-        self.summary(member)
+        self.foreign(members)?;
+        self.summary(members)?;
+        self.refuted(&refuted)
+    }
+
+    /// What the marks mean.
+    fn refuted(&mut self, refuted: &Refuted) -> io::Result<()> {
+        for sentence in refuted.sentences() {
+            let words: Vec<String> = sentence.split(' ').map(ToOwned::to_owned).collect();
+            self.styled("*", &words, SOME)?;
+        }
+        Ok(())
+    }
+
+    /// What is damaged, at the end: a reader of this list alone is not to take it for whole.
+    fn damage(&mut self, report: &Report) -> io::Result<()> {
+        let Some(few) = notes::damaged(report) else { return Ok(()) };
+        if !report.artefacts.is_empty() {
+            writeln!(self.out)?;
+        }
+        let words: Vec<&str> = few.heading.split(' ').collect();
+        writeln!(self.out, "{DAMAGE}{}{DAMAGE:#}", wrap(&words, 2, 0, self.width))?;
+        for (file, message) in &few.files {
+            let text = format!("{file}: {message}");
+            let words: Vec<&str> = text.split(' ').collect();
+            writeln!(self.out, "  {}", wrap(&words, 4, 2, self.width))?;
+        }
+        few.rest.map_or(Ok(()), |rest| writeln!(self.out, "  {rest}"))
     }
 
     /// What was not read, in a line: it may hold what is not listed.
@@ -146,19 +183,18 @@ impl<W: Write> Page<'_, W> {
     }
 
     /// The architectures of one coverage, kind by kind: those of every module, then those of some.
-    fn coverage(&mut self, coverage: &Coverage) -> io::Result<()> {
+    fn coverage(&mut self, coverage: &Coverage, marks: &words::Marks) -> io::Result<()> {
         for kind in words::KINDS {
             let everywhere = coverage.everywhere(kind);
             let somewhere = coverage.somewhere(kind);
             let mut label = words::label(kind);
             if !everywhere.is_empty() {
-                self.line(label, &words::archs(kind, &everywhere))?;
+                self.line(label, &words::archs(kind, &everywhere, marks))?;
                 label = "";
             }
             if !somewhere.is_empty() {
-                let of = if coverage.general > 0 { coverage.general } else { coverage.modules() };
-                let mut words = vec![format!("in some of {of} modules only:")];
-                words.extend(words::counted(kind, &somewhere));
+                let mut words = vec![format!("in some of {} modules only:", coverage.deciding())];
+                words.extend(words::counted(kind, &somewhere, marks));
                 self.styled(label, &words, SOME)?;
                 label = "";
             }
@@ -172,7 +208,7 @@ impl<W: Write> Page<'_, W> {
         }
         if coverage.general > 0 && !coverage.specialised.is_empty() {
             let modules = coverage.modules().saturating_sub(coverage.general);
-            let sets = words::specialised(coverage);
+            let sets = words::specialised(coverage, marks);
             let shown = sets.len().min(6);
             let mut words = vec![format!("{}:", count(modules, "specialised module", "specialised modules"))];
             words.extend(
@@ -189,8 +225,9 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
-    fn foreign(&mut self, member: &Member) -> io::Result<()> {
-        let bundles = || member.modules.iter().filter(|module| module.source == Source::OffloadBundle);
+    fn foreign(&mut self, members: &[Member]) -> io::Result<()> {
+        let modules = || members.iter().flat_map(|member| &member.modules);
+        let bundles = || modules().filter(|module| module.source == Source::OffloadBundle);
         let targets: BTreeSet<&str> =
             bundles().flat_map(|module| &module.images).filter_map(|image| image.foreign.as_deref()).collect();
         let number = bundles().count();
@@ -202,10 +239,12 @@ impl<W: Write> Page<'_, W> {
         self.line("other", &words)
     }
 
-    fn summary(&mut self, member: &Member) -> io::Result<()> {
-        let own = || member.modules.iter().filter(|module| module.source != Source::OffloadBundle);
+    fn summary(&mut self, members: &[Member]) -> io::Result<()> {
+        let modules = || members.iter().flat_map(|member| &member.modules);
+        let own = || modules().filter(|module| module.source != Source::OffloadBundle);
         let images = || own().flat_map(|module| &module.images);
-        if own().next().is_none() && member.empty_fatbins == 0 {
+        let empty = members.iter().map(|member| member.empty_fatbins).fold(0, u64::saturating_add);
+        if own().next().is_none() && empty == 0 {
             return Ok(());
         }
         let stored = images().map(|image| image.stored_bytes).fold(0, u64::saturating_add);
@@ -214,8 +253,8 @@ impl<W: Write> Page<'_, W> {
             format!("{},", count(images().count(), "image", "images")),
             format!("{} ({})", bytes(stored), compression(images())),
         ];
-        if member.empty_fatbins > 0 {
-            let empty = usize::try_from(member.empty_fatbins).unwrap_or(usize::MAX);
+        if empty > 0 {
+            let empty = usize::try_from(empty).unwrap_or(usize::MAX);
             words.push(format!("and {}", count(empty, "empty fatbin", "empty fatbins")));
         }
         self.styled("code", &words, DIM)
@@ -228,7 +267,7 @@ impl<W: Write> Page<'_, W> {
             let section = module.section.as_deref().unwrap_or_default();
             let place = format!("{object}{section}@{:#x}", module.offset);
             let mut words: Vec<String> = vec![place];
-            words.extend(set(module));
+            words.extend(set(module, &self.labels.marks(member, module)));
             if module.source != Source::Fatbin {
                 words.push(format!("[{}]", module.source.name()));
             }
@@ -249,40 +288,7 @@ impl<W: Write> Page<'_, W> {
             let text = wrap(&words, 6, 2, self.width);
             writeln!(self.out, "  {text}")?;
         }
-        self.summary(member)
-    }
-
-    /// The union over an artefact, with the number of members that hold each architecture.
-    fn whole(&mut self, artefact: &Artefact) -> io::Result<()> {
-        for kind in words::KINDS {
-            let mut holders: BTreeMap<Arch, usize> = BTreeMap::new();
-            for member in &artefact.members {
-                let own = Coverage::of(member, false);
-                for (_, arch) in own.images.keys().filter(|(of, _)| *of == kind) {
-                    let number = holders.entry(*arch).or_default();
-                    *number = number.saturating_add(1);
-                }
-            }
-            let all = artefact.members.len();
-            let everywhere: Vec<Arch> = holders.iter().filter(|(_, n)| **n == all).map(|(arch, _)| *arch).collect();
-            let somewhere: Vec<(Arch, usize)> =
-                holders.iter().filter(|(_, n)| **n < all).map(|(arch, n)| (*arch, *n)).collect();
-            let mut label = words::label(kind);
-            if !everywhere.is_empty() {
-                self.line(label, &words::archs(kind, &everywhere))?;
-                label = "";
-            }
-            if !somewhere.is_empty() {
-                let mut words = vec![format!("in some of {all} files only:")];
-                words.extend(words::counted(kind, &somewhere));
-                self.styled(label, &words, SOME)?;
-                label = "";
-            }
-            if !label.is_empty() && matches!(kind, CodeKind::Sass | CodeKind::Ptx) {
-                self.line(label, &["none".to_owned()])?;
-            }
-        }
-        Ok(())
+        self.summary(std::slice::from_ref(member))
     }
 
     fn line(&mut self, label: &str, words: &[String]) -> io::Result<()> {
@@ -296,12 +302,12 @@ impl<W: Write> Page<'_, W> {
 }
 
 /// `sm_75 80 compute_80`: what one module holds, every image named.
-fn set(module: &Module) -> Vec<String> {
+fn set(module: &Module, marks: &words::Marks) -> Vec<String> {
     let mut words = Vec::new();
     for kind in words::KINDS {
         let archs: Vec<Arch> =
             module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.arch).collect();
-        words.extend(words::archs(kind, &archs));
+        words.extend(words::archs(kind, &archs, marks));
         let foreign =
             module.images.iter().filter(|image| image.kind == kind).filter_map(|image| image.foreign.as_deref());
         words.extend(foreign.map(ToOwned::to_owned));

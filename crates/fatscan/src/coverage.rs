@@ -93,6 +93,45 @@ impl Coverage {
         coverage
     }
 
+    /// The coverage of several files, as of one that holds the modules of all. Where a file has specialised modules only
+    /// they decide for it, and count as general ones here: what is everywhere in the whole is so in each of the files.
+    #[must_use]
+    pub fn sum(files: impl IntoIterator<Item = Self>) -> Self {
+        let mut sum = Self::default();
+        let mut specialised: BTreeMap<BTreeSet<(CodeKind, gpu_arch::Arch)>, usize> = BTreeMap::new();
+        for file in files {
+            let deciding = file.deciding();
+            sum.general = sum.general.saturating_add(deciding);
+            for (key, own) in &file.images {
+                let count = sum.images.entry(*key).or_default();
+                let (general, beside) =
+                    if file.general > 0 { (own.general, own.specialised) } else { (own.specialised, 0) };
+                count.images = count.images.saturating_add(own.images);
+                count.general = count.general.saturating_add(general);
+                count.specialised = count.specialised.saturating_add(beside);
+            }
+            for set in file.specialised.into_iter().filter(|_| file.general > 0) {
+                let number = specialised.entry(set.archs).or_default();
+                *number = number.saturating_add(set.modules);
+            }
+        }
+        sum.specialised = specialised.into_iter().map(|(archs, modules)| Specialised { archs, modules }).collect();
+        sum
+    }
+
+    /// Modules that decide what is everywhere: the general ones; where there are none, all.
+    #[must_use]
+    pub fn deciding(&self) -> usize {
+        if self.general > 0 { self.general } else { self.modules() }
+    }
+
+    /// How many of those hold an architecture of a kind.
+    #[must_use]
+    pub fn holding(&self, kind: CodeKind, arch: gpu_arch::Arch) -> usize {
+        let count = self.images.get(&(kind, arch)).copied().unwrap_or_default();
+        if self.general > 0 { count.general } else { count.specialised }
+    }
+
     /// Modules counted here.
     #[must_use]
     pub fn modules(&self) -> usize {
@@ -102,27 +141,18 @@ impl Coverage {
     /// Architectures of one kind that every general module holds; where there are none, that every module holds.
     #[must_use]
     pub fn everywhere(&self, kind: CodeKind) -> Vec<gpu_arch::Arch> {
-        self.pick(kind, |count| {
-            if self.general > 0 { count.general == self.general } else { count.specialised == self.modules() }
-        })
+        let held = self.held(kind).filter(|(_, number)| *number == self.deciding());
+        held.map(|(arch, _)| arch).collect()
     }
 
     /// Architectures of one kind that only some of those modules hold, with the number that do.
     #[must_use]
     pub fn somewhere(&self, kind: CodeKind) -> Vec<(gpu_arch::Arch, usize)> {
-        let everywhere = self.everywhere(kind);
-        let rest = self.pick(kind, |count| self.general == 0 || count.general > 0);
-        rest.into_iter()
-            .filter(|arch| !everywhere.contains(arch))
-            .map(|arch| {
-                let count = self.images.get(&(kind, arch)).copied().unwrap_or_default();
-                (arch, if self.general > 0 { count.general } else { count.specialised })
-            })
-            .collect()
+        self.held(kind).filter(|(_, number)| *number < self.deciding()).collect()
     }
 
-    fn pick(&self, kind: CodeKind, keep: impl Fn(&Count) -> bool) -> Vec<gpu_arch::Arch> {
-        let own = self.images.iter().filter(|((of, _), count)| *of == kind && keep(count));
-        own.map(|((_, arch), _)| *arch).collect()
+    fn held(&self, kind: CodeKind) -> impl Iterator<Item = (gpu_arch::Arch, usize)> {
+        let own = self.images.keys().filter(move |(of, _)| *of == kind);
+        own.map(move |(_, arch)| (*arch, self.holding(kind, *arch))).filter(|(_, number)| *number > 0)
     }
 }

@@ -1,7 +1,10 @@
 //! The report for other programs: JSON of schema 1. Fields keep their names and meanings; new ones may come.
 
+mod coverage;
+
 use std::collections::BTreeMap;
 
+pub use coverage::{Coverage, Covered, CoveredArch, CoveredSet, MemberCoverage};
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{self, Level};
@@ -227,6 +230,9 @@ pub struct Member {
     pub empty_fatbins: u64,
     /// The images, counted by kind, architecture, ISA, source and linkage.
     pub code: Vec<Code>,
+    /// How many of its modules hold each architecture: the sums in `code` do not tell.
+    #[serde(default)]
+    pub coverage: MemberCoverage,
     /// Every module, with `--by module`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modules_detail: Option<Vec<Module>>,
@@ -364,6 +370,7 @@ impl Member {
             images: images.try_into().unwrap_or(u64::MAX),
             empty_fatbins: member.empty_fatbins,
             code: Code::rows(&member.modules),
+            coverage: MemberCoverage::of(member),
             modules_detail: modules.then(|| member.modules.iter().map(|module| Module::new(member, module)).collect()),
             verdicts: None,
         }
