@@ -23,8 +23,8 @@ use program::{
     wheel_of, words, write_wheel,
 };
 use serde_json::Value;
-use testkit::fatbin::{Codec, Entry};
 use testkit::cubin::Function;
+use testkit::fatbin::{Codec, Entry};
 use testkit::zip::Central;
 use testkit::{Cubin, Zip, ZipMember};
 
