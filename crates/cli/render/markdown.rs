@@ -44,7 +44,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, by: By) -> io::Result
         }
     }
     for few in [notes::damaged(report), notes::unread(report)].into_iter().flatten() {
-        writeln!(out, "**{}**\n", few.heading)?;
+        writeln!(out, "{}:\n", few.heading)?;
         for (file, message) in &few.files {
             writeln!(out, "- {}", escape::markdown(&format!("{file}: {message}")))?;
         }

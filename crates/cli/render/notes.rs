@@ -112,8 +112,11 @@ pub(super) struct Few {
     pub(super) rest: Option<String>,
 }
 
-/// The files of which something was not read as it should be.
+/// The files of which something was not read as it should be. Where nothing is listed no list misleads.
 pub(super) fn damaged(report: &Report) -> Option<Few> {
+    if report.artefacts.is_empty() {
+        return None;
+    }
     let errors = report.diagnostics.iter().filter(|own| own.level == Level::Error);
     few(
         errors.map(|own| (&own.at, own.message())),

@@ -134,9 +134,7 @@ impl<W: Write> Page<'_, W> {
     /// What is damaged, at the end: a reader of this list alone is not to take it for whole.
     fn damage(&mut self, report: &Report) -> io::Result<()> {
         let Some(few) = notes::damaged(report) else { return Ok(()) };
-        if !report.artefacts.is_empty() {
-            writeln!(self.out)?;
-        }
+        writeln!(self.out)?;
         let words: Vec<&str> = few.heading.split(' ').collect();
         writeln!(self.out, "{DAMAGE}{}{DAMAGE:#}", wrap(&words, 2, 0, self.width))?;
         for (file, message) in &few.files {
