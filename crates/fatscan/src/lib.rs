@@ -53,7 +53,7 @@ pub use judge::{
 };
 pub use kernels::{demangle_each, has_unread_kernels};
 pub use locator::{Locator, LocatorView, Place, Step, StepView};
-pub use matrix::{Cell, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
+pub use matrix::{Cell, Cells, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
 pub use model::{
     Artefact, ArtefactKind, CodeKind, Depth, Image, Kernel, KernelResources, Linkage, Member, Module, Object, Report,
     Source, Unread, Why,
