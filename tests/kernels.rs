@@ -299,7 +299,7 @@ fn global_kernels_are_one_row_and_local_ones_a_row_by_module() {
     let member = member(&[module(), module(), module()]);
     let matrix = Matrix::of(&member);
     let rows: Vec<(&str, Option<usize>, usize)> =
-        matrix.rows.iter().map(|row| (&*row.name, row.module, row.cells[&sass("80")].count)).collect();
+        matrix.rows.iter().map(|row| (&*row.name, row.module, row.cells.get(&sass("80")).unwrap().count)).collect();
     assert_eq!(
         rows,
         [("everyone", None, 3), ("mine", Some(0), 1), ("mine", Some(1), 1), ("mine", Some(2), 1), ("weak", None, 3)]
@@ -448,7 +448,7 @@ fn cell_of_several_copies_is_that_of_the_largest() {
         vec![with("80", &[Function { registers, size, shared: 64, ..function("k", 2, size) }])]
     };
     let member = member(&[sized(256, 20), sized(1024, 40), sized(512, 30)]);
-    let cell = Matrix::of(&member).rows[0].cells[&sass("80")];
+    let cell = Matrix::of(&member).rows[0].cells.get(&sass("80")).unwrap().clone();
     assert_eq!((cell.count, cell.code_bytes), (3, 1024));
     let resources = cell.resources.unwrap();
     assert_eq!((resources.registers, resources.shared), (Some(40), 64));

@@ -18,13 +18,16 @@ fn misleads(character: char) -> bool {
     character.is_control() || direction || more || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// Whether every byte is a visible one of ASCII or a blank, and none is `#` or a colon at the start of a word; of long names
+/// Whether every byte is a visible one of ASCII or a blank, and none are `##` or a colon at the start of a word; of long names
 /// most are.
 fn is_plain(text: &str) -> bool {
     let behind = text.as_bytes().get(1..).unwrap_or_default().iter();
     // without an early end the compiler makes vector code of both
-    let odd = text.bytes().fold(false, |any, byte| any | !matches!(byte, b' '..=b'~') | (byte == b'#'));
-    let begins = text.bytes().zip(behind).fold(false, |any, (byte, next)| any | ((byte == b' ') & (*next == b':')));
+    let odd = text.bytes().fold(false, |any, byte| any | !matches!(byte, b' '..=b'~'));
+    let begins = text
+        .bytes()
+        .zip(behind)
+        .fold(false, |any, (byte, next)| any | ((byte == b' ') & (*next == b':')) | ((byte == b'#') & (*next == b'#')));
     !(odd | begins | text.starts_with(':'))
 }
 

@@ -238,7 +238,7 @@ fn rows(out: &mut impl Write, rows: &[&Row], view: &View) -> io::Result<()> {
         if view.resources {
             for (column, cell) in row.cells.iter().filter(|(column, _)| column.kind == CodeKind::Sass) {
                 let mut words = vec![format!("{:<12} {:>10} ", label(*column), bytes(cell.code_bytes))];
-                words.extend(cell.resources.iter().flat_map(resources));
+                words.extend(cell.resources.as_deref().into_iter().flat_map(resources));
                 writeln!(out, "      {}", crate::terminal::wrap(&words, 8, 6, width))?;
             }
             return Ok(());
@@ -393,7 +393,7 @@ struct JsonCell {
 impl<'a> JsonRow<'a> {
     fn new(row: &'a Row, demangled: Option<String>) -> Self {
         let images = row.cells.iter().map(|(column, cell)| {
-            let own = cell.resources.as_ref();
+            let own = cell.resources.as_deref();
             JsonCell {
                 kind: column.kind.name(),
                 arch: arch_name(*column),
@@ -426,6 +426,11 @@ fn document<'a>(report: &'a Report, view: &'a View) -> Document<'a> {
     }
 }
 
+/// Kind, architecture and linkage, between commas.
+fn column_fields(column: Column) -> String {
+    format!(",{},{},{},", column.kind.name(), arch_name(column), column.relocatable)
+}
+
 fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
     csv::line(
         out,
@@ -452,26 +457,22 @@ fn comma(out: &mut impl Write, report: &Report, view: &View) -> io::Result<()> {
         for member in &artefact.members {
             let matrix = Matrix::of(member);
             let rows = chosen(member, &matrix, view);
+            let columns: Vec<(Column, String)> =
+                matrix.columns.iter().map(|column| (*column, column_fields(*column))).collect();
             view.demangled(&rows, |row, plain| {
                 // what the lines of a kernel share: its names may be long
                 let module = row.module.map(|module| module.to_string()).unwrap_or_default();
                 let plain = plain.unwrap_or_default();
                 let mut start = Vec::new();
                 csv::fields(&mut start, &[&artefact.path, &member.path, &row.name, &plain, &module])?;
-                for (column, cell) in &row.cells {
+                for (column, cell) in row.cells.iter() {
                     out.write_all(&start)?;
-                    write!(
-                        out,
-                        ",{},{}_{},{},{},{},{}",
-                        column.kind.name(),
-                        words::prefix(column.kind),
-                        column.arch,
-                        column.relocatable,
-                        cell.count,
-                        cell.code_bytes,
-                        cell.is_stub
-                    )?;
-                    match cell.resources {
+                    let at = columns.binary_search_by_key(column, |(own, _)| *own);
+                    if let Some((_, fields)) = at.ok().and_then(|at| columns.get(at)) {
+                        out.write_all(fields.as_bytes())?;
+                    }
+                    write!(out, "{},{},{}", cell.count, cell.code_bytes, cell.is_stub)?;
+                    match &cell.resources {
                         Some(own) => {
                             let number = |value: Option<u32>| value.map(|value| value.to_string()).unwrap_or_default();
                             let (registers, stack) = (number(own.registers), number(own.stack));

@@ -27,7 +27,7 @@ pub struct Limits {
     pub functions: usize,
     /// Bytes of identifiers, options and names that are kept in all.
     pub text_bytes: usize,
-    /// Bytes of one name of a member, an object or a section; the rest of a longer one is left out.
+    /// Bytes of one name of an object in a static library; the rest of a longer one is left out. Of a section 256 are kept.
     pub name_bytes: usize,
     /// Bytes of one entry header; 32,608 have been seen.
     pub entry_header: usize,
@@ -44,7 +44,7 @@ pub struct Limits {
     pub wrappers: usize,
     /// Bytes that are searched a second time in a file behind damaged fatbins, beside four times those before the damage.
     pub reread_bytes: u64,
-    /// Diagnostics of one file that are shown; the others are counted.
+    /// Diagnostics of one file that are shown, and a thousand times as many of a run; errors twice. The others are counted.
     pub diagnostics: usize,
     /// Bytes that all threads together hold of what they read: windows, tables, payloads, decoders.
     pub live_bytes: u64,
@@ -56,12 +56,12 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             depth: 4,
-            entries: 1_000_000,
+            entries: 250_000,
             directory_bytes: 128 << 20,
             member_bytes: 64 << 30,
             ratio: 1100,
             images: 400_000,
-            kernels: 4_000_000,
+            kernels: 1_000_000,
             functions: 1 << 16,
             text_bytes: 64 << 20,
             name_bytes: 4096,

@@ -22,8 +22,8 @@ use crate::stream::ByteStream;
 pub const PREFIX_SIZE: usize = 64 * 1024;
 /// A table of section names up to this size is read as a whole; of a larger one the names that are asked for.
 const NAMES: u64 = 1 << 20;
-/// Bytes of one section name.
-const NAME: usize = 256;
+/// Bytes of one section name that are kept.
+pub const SECTION_NAME: usize = 256;
 
 /// A section with bytes in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,7 +157,19 @@ impl Layout {
     /// 256 bytes at most; `None` where it cannot be read, or was not read because it is not among those asked for.
     #[must_use]
     pub fn name(&self, section: &Section) -> Option<String> {
-        let bytes = match &section.name {
+        let name = self.whole_name(section)?;
+        Some(String::from_utf8_lossy(name.get(..SECTION_NAME).unwrap_or(name)).into_owned())
+    }
+
+    /// Whether [`Layout::name`] cuts the name of a section.
+    #[must_use]
+    pub fn cuts_name(&self, section: &Section) -> bool {
+        self.whole_name(section).is_some_and(|name| name.len() > SECTION_NAME)
+    }
+
+    /// Of a name that is longer than is kept there may be one byte more.
+    fn whole_name<'a>(&'a self, section: &'a Section) -> Option<&'a [u8]> {
+        let bytes: &[u8] = match &section.name {
             Name::Own(name) => name,
             Name::None => return None,
             Name::At(at) => {
@@ -168,8 +180,7 @@ impl Layout {
         };
         // a name without an end is none
         let end = memchr::memchr(0, bytes).or_else(|| matches!(section.name, Name::Own(_)).then_some(bytes.len()))?;
-        let name = bytes.get(..end.min(NAME)).unwrap_or(bytes);
-        Some(String::from_utf8_lossy(name).into_owned())
+        bytes.get(..end)
     }
 
     /// Reads the layout of a file of the given format; `None` if it is no host format or its first header is damaged.
@@ -204,7 +215,7 @@ impl Layout {
         let mut offsets: Vec<u64> = own.collect();
         offsets.sort_unstable();
         offsets.dedup();
-        let texts = file.texts(&offsets, NAME);
+        let texts = file.texts(&offsets, SECTION_NAME.saturating_add(1));
         let found = offsets.into_iter().zip(texts).filter_map(|(at, text)| {
             let mut text = text?;
             text.push(0);

@@ -39,7 +39,7 @@ pub use budget::{Grant, Limits, Memory};
 pub use codec::Inflater;
 pub use format::{Format, SNIFF_SIZE};
 pub use index::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod};
-pub use layout::{Layout, ObjectType, PREFIX_SIZE, Section, Segment, announced, table_bytes};
+pub use layout::{Layout, ObjectType, PREFIX_SIZE, SECTION_NAME, Section, Segment, announced, table_bytes};
 pub use needed::{names_at, needed};
 pub use ranges::Ranges;
 pub use source::{FileSource, Mapping, Source, open_file};

@@ -53,10 +53,16 @@ pub fn tree(root: &Path, outside: bool) -> Tree {
         visit.link(path, relative);
     }
     let mut tree = visit.tree;
-    tree.files.sort_by(|a, b| a.relative.cmp(&b.relative));
+    tree.files.sort_by_cached_key(|file| order(&file.relative));
     tree.problems.sort_by(|a, b| a.0.cmp(&b.0));
     tree.outside.sort();
     tree
+}
+
+/// The bytes of a path whose order is that of its components, as `Path` has it: no name holds a separator or a NUL.
+fn order(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_encoded_bytes().iter();
+    bytes.map(|byte| if std::path::is_separator(char::from(*byte)) { 0 } else { *byte }).collect()
 }
 
 struct Visit {
@@ -148,5 +154,20 @@ impl Visit {
         let Ok(target) = fs::read_link(link) else { return false };
         let Ok(below) = target.strip_prefix("/") else { return false };
         fs::canonicalize(self.root.join(below)).is_ok_and(|real| real.starts_with(&self.root))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_in_the_order_of_their_paths() {
+        let mut paths =
+            ["b", "a.b", "a/b", "a b", "a-b/c", "a/b/c", "a/b.c", "a", "a\u{1}", "a/\u{e9}", ""].map(PathBuf::from);
+        let mut same = paths.clone();
+        paths.sort();
+        same.sort_by_cached_key(|path| order(path));
+        assert_eq!(same, paths);
     }
 }

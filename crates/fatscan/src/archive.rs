@@ -86,9 +86,10 @@ struct Inner<'a> {
 /// A member to look at.
 struct Job<'a> {
     member: &'a ZipMember,
-    at: Locator,
-    /// Why it is not looked at.
-    skip: Option<Why>,
+    /// Its place in the table: where it is in words is made only for those that are read.
+    index: usize,
+    /// There is no room for what it unpacks to.
+    is_over: bool,
     /// Its hash in `RECORD`.
     hash: Option<&'a [u8; 32]>,
 }
@@ -131,7 +132,7 @@ impl Inner<'_> {
             }
         };
         let jobs = self.jobs(&zip, &record, room);
-        let sizes = jobs.iter().filter(|job| job.skip.is_none() && job.member.size != u64::MAX);
+        let sizes = jobs.iter().filter(|job| !job.is_over && !job.member.encrypted && job.member.size != u64::MAX);
         run.progress.expect(sizes.map(|job| job.member.size).fold(0, u64::saturating_add));
         let mut nested = Vec::new();
         let mut done = |index: usize, leaf: Leaf, take: &mut dyn Take| {
@@ -282,21 +283,11 @@ impl Inner<'_> {
     /// not looked at.
     fn jobs<'z>(&self, zip: &'z Zip, record: &'z HashMap<Vec<u8>, [u8; 32]>, room: &mut u64) -> Vec<Job<'z>> {
         let jobs = zip.members.iter().enumerate().map(|(index, member)| {
-            let at = self.at.inside(&*member.name, Place::Member(index));
             // whatever is stated, the packed bytes make no more
             let most = member.size.min(member.data.1.saturating_mul(DEFLATE));
-            let skip = if member.encrypted {
-                Some(Why::Encrypted)
-            } else {
-                match room.checked_sub(most) {
-                    Some(left) => {
-                        *room = left;
-                        None
-                    }
-                    None => Some(Why::OverBudget("ratio")),
-                }
-            };
-            Job { member, at, skip, hash: record.get(&*member.name) }
+            let left = if member.encrypted { Some(*room) } else { room.checked_sub(most) };
+            *room = left.unwrap_or(*room);
+            Job { member, index, is_over: left.is_none(), hash: record.get(&*member.name) }
         });
         let mut jobs: Vec<Job<'z>> = jobs.collect();
         // those of one name stay in the order of the table
@@ -305,7 +296,8 @@ impl Inner<'_> {
     }
 
     fn leaf(&self, job: &Job<'_>, allowance: Allowance) -> Leaf {
-        let mut leaf = self.read(job, allowance);
+        let at = self.at.inside(&*job.member.name, Place::Member(job.index));
+        let mut leaf = self.read(job, &at, allowance);
         let detail = match job.member.doubt {
             Some(MemberDoubt::NameCut) => "its name ends at a NUL, as installers cut it",
             Some(MemberDoubt::LocalName) => "its own header has another name than the directory",
@@ -319,27 +311,25 @@ impl Inner<'_> {
             _ => "",
         };
         if !detail.is_empty() {
-            leaf.diagnostics.push(Diagnostic::new(Code::MemberAmbiguous, job.at.clone(), detail));
+            leaf.diagnostics.push(Diagnostic::new(Code::MemberAmbiguous, at.clone(), detail));
         }
         if let Some(found) = &mut leaf.member {
-            found.path = job.at.names(self.shown.at.steps.len());
+            found.path = at.names(self.shown.at.steps.len());
             found.packed = Some(job.member.data.1);
         }
         leaf
     }
 
-    fn read(&self, job: &Job<'_>, allowance: Allowance) -> Leaf {
+    fn read(&self, job: &Job<'_>, at: &Locator, allowance: Allowance) -> Leaf {
         let (run, member) = (self.run, job.member);
-        let saying = |code, detail: &str| Leaf::saying(Diagnostic::new(code, job.at.clone(), detail));
+        let saying = |code, detail: &str| Leaf::saying(Diagnostic::new(code, at.clone(), detail));
         match member.doubt {
             Some(MemberDoubt::Missing) => return saying(Code::ZipMemberMissing, ""),
             Some(MemberDoubt::Overlap) => return saying(Code::MemberOverlap, ""),
             _ => {}
         }
-        let opened = match &job.skip {
-            Some(why) => Err(why.clone()),
-            None => open::member(self.source, member, run.limits()),
-        };
+        let opened =
+            if job.is_over { Err(Why::OverBudget("ratio")) } else { open::member(self.source, member, run.limits()) };
         let stream = match opened {
             Ok(stream) => stream,
             Err(why) => {
@@ -347,14 +337,14 @@ impl Inner<'_> {
                     Why::Encrypted => saying(Code::Encrypted, ""),
                     Why::Method(method) => saying(Code::ZipMethod, method),
                     Why::OverBudget("member_bytes") => saying(Code::LimitBytes, &format!("{} bytes", member.size)),
-                    _ => return Leaf::unread(&job.at, why, false),
+                    _ => return Leaf::unread(at, why, false),
                 };
-                leaf.unread.push(Unread { at: job.at.clone(), why });
+                leaf.unread.push(Unread { at: at.clone(), why });
                 return leaf;
             }
         };
         let mut stream = open::checked(stream, member, job.hash.is_some());
-        let mut leaf = object::scan(run, &job.at, &mut stream, false, allowance);
+        let mut leaf = object::scan(run, at, &mut stream, false, allowance);
         if !leaf.is_candidate {
             run.progress.advance(member.size);
             return leaf;
@@ -364,7 +354,7 @@ impl Inner<'_> {
         }
         let fault = stream.fault();
         let (checksum, hash) = stream.finish();
-        let mut say = |code, detail: &str| leaf.diagnostics.push(Diagnostic::new(code, job.at.clone(), detail));
+        let mut say = |code, detail: &str| leaf.diagnostics.push(Diagnostic::new(code, at.clone(), detail));
         if member.method == ZipMethod::Stored && member.size != u64::MAX && member.size != member.data.1 {
             say(Code::MemberDamaged, &format!("{} bytes are stored, {} are stated", member.data.1, member.size));
         } else if checksum.is_some() && checksum != member.checksum {

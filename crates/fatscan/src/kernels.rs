@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use cubin::{Binding, Functions, PrefixOutcome, SymbolPrefix, ptx_kernels_within};
 use fatbin::{Entry, EntryHeader, Kind, Payload};
 
+use crate::diagnostic::Code;
 use crate::inspect::{self, Scratch};
 use crate::model::{CodeKind, Image, Kernel, KernelResources, Member, Module, Source};
 use crate::options::KernelDepth;
@@ -24,11 +25,19 @@ pub(crate) struct Count<'run> {
     kernels: AtomicUsize,
     /// More than the file may hold, or than all threads together: no further kernels are read.
     overflow: AtomicBool,
+    /// Their names are what was too much.
+    names_overflow: AtomicBool,
 }
 
 impl<'run> Count<'run> {
     pub(crate) fn new(run: &'run Run, allowance: Allowance) -> Self {
-        Self { run, allowance, kernels: AtomicUsize::new(0), overflow: AtomicBool::new(false) }
+        Self {
+            run,
+            allowance,
+            kernels: AtomicUsize::new(0),
+            overflow: AtomicBool::new(false),
+            names_overflow: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn kernels(&self) -> usize {
@@ -37,6 +46,12 @@ impl<'run> Count<'run> {
 
     pub(crate) fn has_overflown(&self) -> bool {
         self.overflow.load(Ordering::Relaxed)
+    }
+
+    /// The limit that was reached.
+    pub(crate) fn reached(&self) -> Option<Code> {
+        let code = if self.names_overflow.load(Ordering::Relaxed) { Code::LimitText } else { Code::LimitKernels };
+        self.has_overflown().then_some(code)
     }
 
     fn add(&self, kernels: usize) {
@@ -50,6 +65,7 @@ impl<'run> Count<'run> {
     /// A name that was not known before.
     fn add_name(&self, name: &str) {
         if !self.run.hold(Used { text: name.len(), ..Used::default() }) {
+            self.names_overflow.store(true, Ordering::Relaxed);
             self.overflow.store(true, Ordering::Relaxed);
         }
     }

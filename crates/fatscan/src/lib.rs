@@ -55,7 +55,7 @@ pub use judge::{
 };
 pub use kernels::{demangle_each, has_unread_kernels};
 pub use locator::{Locator, LocatorView, Place, Step, StepView};
-pub use matrix::{Cell, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
+pub use matrix::{Cell, Cells, Column, Hole, Matrix, Row, STUB_CODE, Totals, holes};
 pub use model::{
     Artefact, ArtefactKind, CodeKind, Depth, Holds, Image, Kernel, KernelResources, Linkage, Member, Module, Object,
     Report, Source, Unread, Why,

@@ -1,6 +1,5 @@
 //! Kernels by architecture: which image of a file holds which kernel, and which kernels a device would lack.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -40,18 +39,77 @@ pub struct Row {
     /// The module (index in the member) of a local symbol; a global one is the same in every module.
     pub module: Option<usize>,
     /// By column.
-    pub cells: BTreeMap<Column, Cell>,
+    pub cells: Cells,
+}
+
+/// The cells of a row, by column. Most rows have few, and a library has many rows: they lie side by side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cells(Vec<(Column, Cell)>);
+
+impl Cells {
+    /// The cell of a column.
+    #[must_use]
+    pub fn get(&self, column: &Column) -> Option<&Cell> {
+        let at = self.0.binary_search_by_key(column, |(own, _)| *own).ok()?;
+        self.0.get(at).map(|(_, cell)| cell)
+    }
+
+    /// Columns and cells, in the order of the columns.
+    pub fn iter(&self) -> impl Iterator<Item = (&Column, &Cell)> {
+        self.0.iter().map(|(column, cell)| (column, cell))
+    }
+
+    /// The columns, in their order.
+    pub fn keys(&self) -> impl Iterator<Item = &Column> {
+        self.iter().map(|(column, _)| column)
+    }
+
+    /// The cells, in the order of the columns.
+    pub fn values(&self) -> impl Iterator<Item = &Cell> {
+        self.iter().map(|(_, cell)| cell)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a definition to the cell of a column.
+    fn add(&mut self, column: Column, new: Cell) {
+        match self.0.binary_search_by_key(&column, |(own, _)| *own) {
+            Err(at) => {
+                // one at a time: most rows have fewer than a vector would make room for
+                self.0.reserve_exact(1);
+                self.0.insert(at, (column, new));
+            }
+            Ok(at) => {
+                let Some((_, cell)) = self.0.get_mut(at) else { return };
+                let count = cell.count.saturating_add(new.count);
+                if new.code_bytes > cell.code_bytes {
+                    *cell = new;
+                }
+                cell.count = count;
+            }
+        }
+    }
 }
 
 /// A kernel for one architecture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// Definitions: modules may hold copies.
     pub count: usize,
     /// Bytes of machine code, of the largest copy.
     pub code_bytes: u64,
     /// What the largest copy needs.
-    pub resources: Option<KernelResources>,
+    pub resources: Option<Box<KernelResources>>,
     /// Whether it looks compiled away: at most [`STUB_CODE`] bytes, while another architecture's copy is at least four
     /// times as large.
     pub is_stub: bool,
@@ -80,7 +138,7 @@ impl Matrix {
     #[must_use]
     pub fn of(member: &Member) -> Self {
         // a scan keeps each name once, so that its address tells it; rows that it does not tell are joined afterwards
-        let mut known: HashMap<(usize, Option<usize>), usize> = HashMap::default();
+        let mut known: HashMap<(usize, usize), usize> = HashMap::default();
         let mut rows: Vec<Row> = Vec::new();
         let mut columns = BTreeSet::new();
         let mut unreadable = 0usize;
@@ -96,12 +154,13 @@ impl Matrix {
                 for kernel in kernels {
                     let module = kernel.is_local.then_some(index);
                     let address = Arc::as_ptr(&kernel.name).addr();
-                    let at = *known.entry((address, module)).or_insert_with(|| {
-                        rows.push(Row { name: Arc::clone(&kernel.name), module, cells: BTreeMap::new() });
+                    let key = (address, module.map_or(0, |index| index.saturating_add(1)));
+                    let at = *known.entry(key).or_insert_with(|| {
+                        rows.push(Row { name: Arc::clone(&kernel.name), module, cells: Cells::default() });
                         rows.len().saturating_sub(1)
                     });
                     if let Some(row) = rows.get_mut(at) {
-                        add(&mut row.cells, column, Cell::of(kernel));
+                        row.cells.add(column, Cell::of(kernel));
                     }
                 }
             }
@@ -110,7 +169,7 @@ impl Matrix {
         rows.dedup_by(|later, row| {
             let same = (&later.name, later.module) == (&row.name, row.module);
             if same {
-                later.cells.iter().for_each(|(column, cell)| add(&mut row.cells, *column, *cell));
+                later.cells.0.drain(..).for_each(|(column, cell)| row.cells.add(column, cell));
             }
             same
         });
@@ -167,28 +226,13 @@ pub(crate) fn column(image: &Image) -> Option<Column> {
 
 impl Cell {
     fn of(kernel: &Kernel) -> Self {
-        let resources = kernel.resources.as_deref().copied();
-        Self { count: 1, code_bytes: kernel.code_bytes, resources, is_stub: false }
-    }
-}
-
-fn add(cells: &mut BTreeMap<Column, Cell>, column: Column, new: Cell) {
-    match cells.entry(column) {
-        Entry::Vacant(place) => drop(place.insert(new)),
-        Entry::Occupied(mut place) => {
-            let cell = place.get_mut();
-            let count = cell.count.saturating_add(new.count);
-            if new.code_bytes > cell.code_bytes {
-                *cell = new;
-            }
-            cell.count = count;
-        }
+        Self { count: 1, code_bytes: kernel.code_bytes, resources: kernel.resources.clone(), is_stub: false }
     }
 }
 
 fn mark_stubs(row: &mut Row) {
     let largest = row.cells.values().map(|cell| cell.code_bytes).max().unwrap_or(0);
-    for (column, cell) in &mut row.cells {
+    for (column, cell) in &mut row.cells.0 {
         cell.is_stub = column.kind == CodeKind::Sass
             && cell.code_bytes <= STUB_CODE
             && cell.code_bytes.saturating_mul(4) <= largest;

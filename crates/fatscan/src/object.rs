@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fatbin::OLD_FATBIN_MAGIC;
 use fatscan_containers::{
-    ArchiveWalk, Bounded, ByteStream, Damage, Format, Layout, Part, Ranges, SNIFF_SIZE, Tap, names_at, needed,
-    table_bytes, universal,
+    ArchiveWalk, Bounded, ByteStream, Damage, Format, Layout, Part, Ranges, SECTION_NAME, SNIFF_SIZE, Tap, names_at,
+    needed, table_bytes, universal,
 };
 
 use crate::diagnostic::{Code, Diagnostic, Level};
@@ -238,6 +238,13 @@ impl File<'_> {
             self.say(Diagnostic::new(Code::SectionTable, at.clone(), ""));
         }
         label::label(&mut harvest.modules, layout.as_ref(), &harvest.wrappers);
+        if let Some(layout) = &layout {
+            let mut sections = places.iter().filter_map(|place| layout.section_at(*place));
+            if sections.any(|section| layout.cuts_name(section)) {
+                let detail = format!("a section name of more than {SECTION_NAME} bytes");
+                self.say(Diagnostic::new(Code::LimitText, at.clone(), detail));
+            }
+        }
         for module in harvest.modules.iter().filter(|module| module.mapped == Some(false)) {
             let at = Locator { section: module.section.clone(), offset: Some(module.offset), ..at.clone() };
             self.say(Diagnostic::new(Code::NotLoaded, at, ""));
@@ -385,8 +392,8 @@ impl File<'_> {
     }
 
     fn finish(mut self, format: Option<Format>, size: u64) -> Leaf {
-        if self.state.kernels.has_overflown() {
-            self.say(Diagnostic::new(Code::LimitKernels, self.at.clone(), ""));
+        if let Some(code) = self.state.kernels.reached() {
+            self.say(Diagnostic::new(code, self.at.clone(), ""));
         }
         if self.hidden.number > 0 {
             let detail = format!("{} more", self.hidden.number);
@@ -402,6 +409,7 @@ impl File<'_> {
             };
             self.diagnostics.push(Diagnostic::new(code, self.at.clone(), ""));
         }
+        self.modules.shrink_to_fit();
         let (used, put_off) = (self.state.used(), self.state.is_put_off());
         let member = found.then(|| Member {
             path: String::new(),

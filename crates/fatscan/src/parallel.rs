@@ -60,7 +60,8 @@ pub(crate) fn ordered<T: Sync, R: Send>(
     });
     let units = units(&order, |index| items.get(index).map_or(0, &weight), large / UNITS);
     let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let (sender, receiver) = mpsc::channel();
+    // who reads faster than is taken waits: the results are not to pile up
+    let (sender, receiver) = mpsc::sync_channel(threads);
     pool.in_place_scope(|scope| {
         for _ in 0..threads {
             let (sender, units, next, stopped, work) = (sender.clone(), &units, &next, &stopped, &work);

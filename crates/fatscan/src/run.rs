@@ -113,6 +113,11 @@ impl Run {
         images && kernels && text
     }
 
+    /// Forgets the names that only a dropped result held: read again, they count again.
+    pub(crate) fn forget_names(&self) {
+        self.text.fetch_sub(self.names.forget(), Ordering::Relaxed);
+    }
+
     /// What a file that is put off no longer holds.
     pub(crate) fn release(&self, used: Used) {
         self.images.fetch_sub(used.images, Ordering::Relaxed);
@@ -135,6 +140,20 @@ struct Table {
 }
 
 impl Names {
+    /// Drops the names that nobody holds, and returns their bytes.
+    fn forget(&self) -> usize {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut freed = 0usize;
+        table.known.retain(|name| {
+            let is_held = Arc::strong_count(name) > 1;
+            if !is_held {
+                freed = freed.saturating_add(name.len());
+            }
+            is_held
+        });
+        freed
+    }
+
     /// The name, bytes that are not UTF-8 replaced, and whether it is new.
     pub(crate) fn intern(&self, name: &[u8]) -> (Arc<str>, bool) {
         // a thread that died while it held the lock leaves a set that is as good as before

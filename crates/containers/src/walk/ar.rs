@@ -8,8 +8,6 @@ use crate::stream::ByteStream;
 const MAGIC_SIZE: u64 = 8;
 /// Bytes of a member header.
 const HEADER_SIZE: usize = 60;
-/// Bytes of a name before the data, after `#1/`.
-const BSD_NAME: usize = 4096;
 /// Bytes of an index that are looked at in one step.
 const STEP: usize = 64 * 1024;
 
@@ -37,7 +35,8 @@ pub struct ArchiveWalk {
 }
 
 impl ArchiveWalk {
-    /// A walk over the archive at the start of a stream, whose table of names may have so many bytes.
+    /// A walk over the archive at the start of a stream, whose table of names may have so many bytes, and a name before
+    /// the data of its member too: of a longer one that many are read.
     #[must_use]
     pub const fn new(names_limit: usize) -> Self {
         Self { names: Vec::new(), names_limit, next: MAGIC_SIZE, furthest: 0, done: false, is_first: true }
@@ -120,18 +119,20 @@ impl ArchiveWalk {
 
     fn part(&self, stream: &mut dyn ByteStream, field: &[u8], size: u64) -> Part {
         let long = field.strip_prefix(b"/").and_then(digits).and_then(|at| self.names.get(at..));
-        let before = field.strip_prefix(b"#1/").and_then(digits).filter(|length| *length <= BSD_NAME);
+        let before = field.strip_prefix(b"#1/").and_then(digits::<u64>).filter(|length| *length <= size);
         let (name, header): (Arc<[u8]>, u64) = if let Some(names) = long {
             // GNU ends a name with a slash and a newline, Microsoft with a NUL
             let end = names.iter().position(|byte| matches!(byte, b'\n' | 0)).unwrap_or(names.len());
             let name = names.get(..end).unwrap_or_default();
             (name.strip_suffix(b"/").unwrap_or(name).into(), 0)
         } else if let Some(length) = before {
-            stream.fill(length);
-            let name = stream.window().get(..length).unwrap_or_default();
+            let read = usize::try_from(length).unwrap_or(usize::MAX).min(self.names_limit);
+            stream.fill(read);
+            let window = stream.window();
+            let name = window.get(..read).unwrap_or(window);
             let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
             let name = name.get(..end).unwrap_or_default().into();
-            (name, stream.skip(u64::try_from(length).unwrap_or(0)))
+            (name, stream.skip(length))
         } else {
             (field.strip_suffix(b"/").unwrap_or(field).into(), 0)
         };

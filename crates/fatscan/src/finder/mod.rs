@@ -71,6 +71,8 @@ pub(crate) struct Harvest {
     pub(crate) modules: Vec<Module>,
     pub(crate) empty_fatbins: u64,
     pub(crate) wrappers: Vec<Wrapper>,
+    /// Whether there are more of them.
+    pub(crate) more_wrappers: bool,
     pub(crate) issues: Vec<Issue>,
     /// Issues beyond those.
     pub(crate) hidden: Hidden,
@@ -285,9 +287,9 @@ impl<'pass, 'run, S: ByteStream> Finder<'pass, 'run, S> {
         let limit = self.run.limits().wrappers;
         if self.harvest.wrappers.len() < limit {
             self.harvest.wrappers.push(wrapper);
-            if self.harvest.wrappers.len() == limit {
-                self.issue(Code::LimitWrappers, None, format!("{limit}"));
-            }
+        } else if !self.harvest.more_wrappers {
+            self.harvest.more_wrappers = true;
+            self.issue(Code::LimitWrappers, None, format!("{limit}"));
         }
     }
 
@@ -355,6 +357,8 @@ impl<'pass, 'run, S: ByteStream> Finder<'pass, 'run, S> {
         }
         self.state.count(Used { images: module.images.len(), ..Used::default() });
         if !module.images.is_empty() {
+            // most modules hold one image, and room was made for four
+            module.images.shrink_to_fit();
             self.harvest.modules.push(module);
         }
     }

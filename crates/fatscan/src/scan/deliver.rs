@@ -4,7 +4,9 @@ use core::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::Sink;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic, Level};
+use crate::finder::Hidden;
+use crate::locator::Locator;
 use crate::model::{Artefact, Member, Unread};
 use crate::object::Leaf;
 use crate::run::{Allowance, Run, Used};
@@ -40,15 +42,29 @@ pub(super) enum Event {
     End(Artefact),
 }
 
-impl Event {
-    pub(super) fn send(self, sink: &mut dyn Sink) -> ControlFlow<()> {
-        match self {
-            Self::Begin(artefact) => sink.begin(&artefact),
-            Self::Member(artefact, member) => sink.member(&artefact, *member),
-            Self::Diagnostic(diagnostic) => sink.diagnostic(diagnostic),
-            Self::Unread(unread) => sink.unread(unread),
-            Self::End(artefact) => sink.end(&artefact),
+/// How many times the diagnostics of a file a run shows.
+const FILES: usize = 1000;
+
+/// How many diagnostics a run has shown, and those beyond its limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Said {
+    shown: usize,
+    hidden: Hidden,
+}
+
+impl Said {
+    /// Whether a diagnostic is shown; else it is counted.
+    fn shows(&mut self, run: &Run, level: Level) -> bool {
+        let limit = run.limits().diagnostics.saturating_mul(FILES);
+        // errors may take as much room again
+        let room = if level == Level::Error { limit.saturating_mul(2) } else { limit };
+        let shows = self.shown < room;
+        if shows {
+            self.shown = self.shown.saturating_add(1);
+        } else {
+            self.hidden.count(level);
         }
+        shows
     }
 }
 
@@ -57,6 +73,7 @@ pub(super) struct Out<'a> {
     pub(super) sink: &'a mut dyn Sink,
     pub(super) run: &'a Run,
     pub(super) committed: Used,
+    pub(super) said: Said,
 }
 
 /// A result that may have to be made again with what is left of the totals.
@@ -75,7 +92,7 @@ impl Outcome for Leaf {
     }
 }
 
-impl Outcome for Kept {
+impl Outcome for Kept<'_> {
     fn used(&self) -> Used {
         self.used
     }
@@ -85,7 +102,43 @@ impl Outcome for Kept {
     }
 }
 
-impl Out<'_> {
+impl<'a> Out<'a> {
+    pub(super) fn new(sink: &'a mut dyn Sink, run: &'a Run) -> Self {
+        Self { sink, run, committed: Used::default(), said: Said::default() }
+    }
+
+    pub(super) fn event(&mut self, event: Event) -> ControlFlow<()> {
+        match event {
+            Event::Begin(artefact) => self.sink.begin(&artefact),
+            Event::Member(artefact, member) => self.sink.member(&artefact, *member),
+            Event::Diagnostic(diagnostic) => self.diagnostic(diagnostic),
+            Event::Unread(unread) => self.sink.unread(unread),
+            Event::End(artefact) => self.sink.end(&artefact),
+        }
+    }
+
+    fn diagnostic(&mut self, diagnostic: Diagnostic) -> ControlFlow<()> {
+        if self.said.shows(self.run, diagnostic.level) {
+            return self.sink.diagnostic(diagnostic);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What a task has kept.
+    pub(super) fn kept(&mut self, kept: Kept<'_>) -> ControlFlow<()> {
+        kept.events.into_iter().try_for_each(|event| self.event(event))?;
+        self.said.hidden.add(kept.said.hidden);
+        ControlFlow::Continue(())
+    }
+
+    /// Says at the end how many diagnostics were not shown; `at` is what was given.
+    pub(super) fn close(&mut self, at: Locator) -> ControlFlow<()> {
+        let Hidden { number, gravest } = self.said.hidden;
+        let Some(level) = gravest else { return ControlFlow::Continue(()) };
+        let diagnostic = Diagnostic::new(Code::LimitDiagnostics, at, format!("{number} more of all files"));
+        self.sink.diagnostic(diagnostic.weighed(level))
+    }
+
     /// The result if the totals hold it, else made again with what is left of them.
     pub(super) fn committed<R: Outcome>(&mut self, result: R, again: &dyn Fn(Allowance) -> R) -> R {
         let left = Allowance::whole(self.run.limits()).after(self.committed);
@@ -94,6 +147,7 @@ impl Out<'_> {
         } else {
             self.run.release(result.used());
             drop(result);
+            self.run.forget_names();
             again(left)
         };
         self.committed.add(result.used());
@@ -135,7 +189,7 @@ impl Take for Live<'_, '_> {
 
     fn leaf(&mut self, artefact: &Artefact, leaf: Leaf, again: &dyn Fn(Allowance) -> Leaf) -> ControlFlow<()> {
         let leaf = self.out.committed(leaf, again);
-        leaf.diagnostics.into_iter().try_for_each(|diagnostic| self.out.sink.diagnostic(diagnostic))?;
+        leaf.diagnostics.into_iter().try_for_each(|diagnostic| self.out.diagnostic(diagnostic))?;
         leaf.unread.into_iter().try_for_each(|unread| self.out.sink.unread(unread))?;
         match leaf.member {
             Some(member) => self.out.sink.member(artefact, member),
@@ -153,24 +207,26 @@ impl Take for Live<'_, '_> {
 }
 
 /// Keeps what comes for its turn.
-pub(super) struct Kept {
+pub(super) struct Kept<'run> {
+    run: &'run Run,
     pub(super) events: Vec<Event>,
     pub(super) sums: Sums,
     pub(super) allowance: Allowance,
     pub(super) used: Used,
     pub(super) put_off: bool,
+    said: Said,
     /// The artefact of the last member.
     pub(super) shown: Option<Arc<Artefact>>,
 }
 
-impl Kept {
-    pub(super) fn new(allowance: Allowance) -> Self {
+impl<'run> Kept<'run> {
+    pub(super) fn new(run: &'run Run, allowance: Allowance) -> Self {
         let (events, sums, used) = (Vec::new(), Sums::default(), Used::default());
-        Self { events, sums, allowance, used, put_off: false, shown: None }
+        Self { run, events, sums, allowance, used, put_off: false, said: Said::default(), shown: None }
     }
 }
 
-impl Take for Kept {
+impl Take for Kept<'_> {
     fn allowance(&self) -> Allowance {
         if self.allowance.is_exact { self.allowance.after(self.used) } else { self.allowance }
     }
@@ -187,7 +243,9 @@ impl Take for Kept {
     fn leaf(&mut self, artefact: &Artefact, leaf: Leaf, _: &dyn Fn(Allowance) -> Leaf) -> ControlFlow<()> {
         self.put_off |= leaf.put_off;
         self.used.add(leaf.used);
-        self.events.extend(leaf.diagnostics.into_iter().map(Event::Diagnostic));
+        let (run, said) = (self.run, &mut self.said);
+        let shown = leaf.diagnostics.into_iter().filter(|diagnostic| said.shows(run, diagnostic.level));
+        self.events.extend(shown.map(Event::Diagnostic));
         self.events.extend(leaf.unread.into_iter().map(Event::Unread));
         if let Some(member) = leaf.member {
             let shown = match &self.shown {
@@ -199,7 +257,8 @@ impl Take for Kept {
         }
         if self.put_off {
             // the whole task is done again: what it holds until then is wasted
-            self.events.clear();
+            self.events = Vec::new();
+            self.said = Said::default();
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())

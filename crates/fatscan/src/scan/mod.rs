@@ -25,7 +25,7 @@ use crate::model::{Artefact, Member, Report, Unread};
 use crate::options::Options;
 use crate::parallel;
 use crate::progress::Progress;
-use crate::run::{Allowance, Run, Used};
+use crate::run::{Allowance, Run};
 
 /// What to scan.
 #[derive(Clone, Copy, Debug)]
@@ -133,8 +133,11 @@ impl Scanner {
             roots.push(root);
         }
         run.progress.expect(tasks.iter().map(|(_, task)| task.size).fold(0, u64::saturating_add));
-        let mut out = Out { sink, run: &run, committed: Used::default() };
-        let flow = self.deliver(&run, &roots, &tasks, inputs, &mut out);
+        let mut out = Out::new(sink, &run);
+        let mut flow = self.deliver(&run, &roots, &tasks, inputs, &mut out);
+        if flow.is_continue() {
+            flow = out.close(tasks.first().map(|(_, task)| task.at.root()).unwrap_or_default());
+        }
         if flow.is_break() {
             run.cancel();
         }
@@ -169,7 +172,7 @@ impl Scanner {
             open.add(*root, sums);
         } else {
             let work = |(root, task): &(usize, Task)| {
-                let mut kept = Kept::new(Allowance::whole(run.limits()));
+                let mut kept = Kept::new(run, Allowance::whole(run.limits()));
                 // nothing breaks: what is kept is delivered in its turn
                 let _ = scan_task(run, task, inputs.get(*root), &mut kept);
                 kept
@@ -183,12 +186,12 @@ impl Scanner {
                     let Some((root, task)) = tasks.get(index) else { return ControlFlow::Continue(()) };
                     open.up_to(*root, out)?;
                     let kept = out.committed(kept, &|allowance| {
-                        let mut kept = Kept::new(allowance);
+                        let mut kept = Kept::new(run, allowance);
                         let _ = self.pool.install(|| scan_task(run, task, inputs.get(*root), &mut kept));
                         kept
                     });
                     open.add(*root, kept.sums);
-                    kept.events.into_iter().try_for_each(|event| event.send(out.sink))
+                    out.kept(kept)
                 },
             );
             flow?;
@@ -228,10 +231,11 @@ pub fn scan_stream(name: &str, stream: &mut dyn ByteStream, options: &Options) -
     };
     let run = Run::new(options, Arc::clone(&scanner.pool), Progress::default());
     let at = Locator::given(&OsString::from(name));
-    let mut out = Out { sink: &mut collect, run: &run, committed: Used::default() };
+    let mut out = Out::new(&mut collect, &run);
     let mut live = Live { out: &mut out, sums: Sums::default() };
     // a sink that never breaks
     let _ = scan_forward(&run, &at, stream, &mut live);
+    let _ = out.close(at);
     collect.report()
 }
 

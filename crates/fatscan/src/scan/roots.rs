@@ -142,7 +142,7 @@ impl OpenRoots<'_> {
                 if let Some(directory) = &own.directory {
                     out.sink.begin(directory)?;
                 }
-                own.events.iter().cloned().try_for_each(|event| event.send(out.sink))?;
+                own.events.iter().cloned().try_for_each(|event| out.event(event))?;
             }
             self.next = self.next.saturating_add(1);
         }
