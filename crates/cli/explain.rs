@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use fatscan::json::Document;
-use fatscan::{Level, Policy, judge};
+use fatscan::{Level, Owners, Policy, Report, judge};
 use gpu_arch::catalogue;
 
 use crate::args::{ExplainArgs, ExplainFormat};
@@ -21,14 +21,16 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         })?),
         None => None,
     };
-    if error.is_some() && args.format == ExplainFormat::Json {
-        return Err(Failure::new("--error goes with --format text"));
-    }
     if let (Some(error), true) = (error, args.paths.is_empty()) {
         if !args.target.is_empty() {
             return Err(Failure::new("whether a GPU gives this error depends on the wheel or library: name it too"));
         }
-        render::explain::error_alone(error)?;
+        match args.format {
+            ExplainFormat::Text => render::explain::error_alone(error)?,
+            ExplainFormat::Json => {
+                render::explain::json(&Document::new(&Report::default(), false).with_error(error, None))?;
+            }
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let devices = device::named(&args.target)?;
@@ -36,14 +38,22 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let report = list::scan(&args.paths, &args.common, list::Depth::Judge)?;
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let judgement = judge(&report, &devices, &policy)?;
+    let owners = Owners::find(&report);
     match args.format {
         ExplainFormat::Text => {
-            render::explain::text(&report, &judgement, &environment, error)?;
+            render::explain::text(&report, &judgement, &owners, &environment, error)?;
             // what a note tells stands in the file's own lines
             let grave = report.diagnostics.iter().filter(|diagnostic| diagnostic.level != Level::Note);
             output::diagnostics(grave);
         }
-        ExplainFormat::Json => render::explain::json(&Document::judged(&report, &judgement, false))?,
+        ExplainFormat::Json => {
+            let document = Document::judged(&report, &judgement, false);
+            let document = document.with_remedies(&report, &judgement, &owners);
+            render::explain::json(&match error {
+                Some(error) => document.with_error(error, Some((&report, &judgement))),
+                None => document,
+            })?;
+        }
     }
     Ok(list::exit_code(&report))
 }

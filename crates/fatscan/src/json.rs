@@ -1,5 +1,7 @@
 //! The report for other programs: JSON of schema 1. Fields keep their names and meanings; new ones may come.
 
+mod advice;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::diagnostic::{self, Level};
 use crate::locator::LocatorView;
 use crate::model;
+
+pub use advice::{Error, ErrorCause, Remedy};
 
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -35,6 +39,9 @@ pub struct Document {
     /// How many findings there are of which weight, with `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
+    /// The error that was asked about, with `explain --error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
 }
 
 /// One thing that the scan has to say.
@@ -309,6 +316,7 @@ impl Document {
             unread: report.unread.iter().map(Unread::from).collect(),
             findings: None,
             summary: None,
+            error: None,
         }
     }
 }
@@ -475,6 +483,9 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
     /// The oldest driver that meets all conditions.
     pub needs_driver: Option<String>,
+    /// What to do, the nearest first, with `explain` and `check`; of an artefact only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedies: Option<Vec<Remedy>>,
 }
 
 /// Modules that do not count.
@@ -641,6 +652,7 @@ impl Verdict {
             loads: verdict.loads.iter().map(Load::new).collect(),
             reasons: verdict.reasons.iter().map(Reason::new).collect(),
             needs_driver: verdict.needs_driver.map(|driver| driver.to_string()),
+            remedies: None,
         }
     }
 }
