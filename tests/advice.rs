@@ -215,6 +215,10 @@ fn nvidia_s_libraries_are_not_to_be_built() {
     assert_eq!(own[0].lines[0], "pip index versions nvidia-cublas-cu12");
     // CUDA 12.9 is the last toolkit that builds for 6.1
     assert!(own[0].text.contains("made by NVIDIA") && own[0].text.contains("CUDA 8.0 to 12.9"), "{own:#?}");
+    // no package of CUDA 13 has code for 6.1
+    let file = "nvidia_curand-10.4.5.25-py3-none-manylinux_2_27_x86_64.whl";
+    let wheel = named(&folder, file, "nvidia/cu13/lib/libcurand.so.10", &code());
+    assert_eq!(remedies(&[&wheel, "--gpu", "6.1"])[0].lines[0], "pip index versions nvidia-curand-cu12");
     for name in ["libcublas.so.12", "libcudnn_ops.so.9", "libcufft.so.11", "libnccl.so.2", "libcurand.so.10"] {
         let path = folder.write(name, library(&code()));
         let own = remedies(&[&path, "--gpu", "6.1"]);

@@ -483,7 +483,7 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
     /// The oldest driver that meets all conditions.
     pub needs_driver: Option<String>,
-    /// What to do, the nearest first, with `explain` and `check`; of an artefact only.
+    /// What to do, the nearest first; of an artefact only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedies: Option<Vec<Remedy>>,
 }

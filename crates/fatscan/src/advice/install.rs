@@ -6,7 +6,7 @@ use gpu_arch::CudaVersion;
 use gpu_arch::catalogue::{self, Confidence, Host, Platform, TorchBuild};
 use gpu_arch::rules::{Device, Verdict};
 
-use super::{About, Fix, FixKind, Part, flags, toolkits};
+use super::{About, Fix, FixKind, Part, flags, nvidia, toolkits};
 use crate::package::Package;
 
 /// Releases that are named at most.
@@ -114,8 +114,10 @@ fn published(package: &Package, about: &About<'_>) -> Option<Fix> {
 
 /// How to look for another version of a package of which nothing is known.
 fn search(package: &Package, about: &About<'_>) -> Fix {
-    let name = &package.name;
-    let mut text = format!("look for another version of `{name}` {}", wanted(about));
+    let other = nvidia::other_major(&package.name, about.device);
+    let name = other.as_ref().unwrap_or(&package.name);
+    let what = if other.is_some() { "a version" } else { "another version" };
+    let mut text = format!("look for {what} of `{name}` {}", wanted(about));
     if about.verdict.reasons.iter().any(|reason| reason.error.is_some_and(|error| MISLABELLED.contains(&error))) {
         text.push_str(": in this one labels and code do not fit together");
     }

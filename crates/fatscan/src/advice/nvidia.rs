@@ -1,5 +1,28 @@
 //! Which libraries are NVIDIA's: nobody else builds them.
 
+use gpu_arch::rules::Device;
+
+use super::flags;
+
+/// The first CUDA version whose libraries are in packages without its number: `nvidia-curand` is of 13 or newer.
+const UNNUMBERED: u16 = 13;
+
+/// The package of the same library for the CUDA version nearest to `name`'s whose toolkits build for the device, where those
+/// of `name`'s do not: `nvidia-cublas-cu12` for `nvidia-cublas` on a device that CUDA 13 dropped.
+pub(super) fn other_major(name: &str, device: &Device) -> Option<String> {
+    if !name.starts_with("nvidia-") {
+        return None;
+    }
+    let flags = flags(device)?;
+    let numbered = name.rsplit_once("-cu").and_then(|(stem, major)| Some((stem, major.parse::<u16>().ok()?)));
+    let (stem, major) = numbered.unwrap_or((name, UNNUMBERED));
+    let first = flags.first_toolkit.map_or(major, |first| first.major);
+    let last = flags.last_toolkit.map_or(u16::MAX, |last| last.major);
+    let fits = major.max(first).min(last);
+    // before 11 there were no packages, and from 13 on their names differ
+    (fits != major && (11..UNNUMBERED).contains(&fits)).then(|| format!("{stem}-cu{fits}"))
+}
+
 /// Names of libraries, without `lib` before and what is behind.
 const NAMES: &[&str] = &[
     "cublas",
@@ -52,7 +75,28 @@ pub(super) fn is_library(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_library;
+    use gpu_arch::Capability;
+    use gpu_arch::rules::Device;
+
+    use super::{is_library, other_major};
+
+    /// CUDA 12.9 is the last toolkit for 6.1 and 7.0, 12.8 the first for 12.0, 10.2 the last for 3.0.
+    #[test]
+    fn packages_of_another_cuda_version() {
+        let other = |name, major, minor| other_major(name, &Device::of(Capability::new(major, minor)));
+        assert_eq!(other("nvidia-cublas-cu13", 6, 1).as_deref(), Some("nvidia-cublas-cu12"));
+        assert_eq!(other("nvidia-curand", 7, 0).as_deref(), Some("nvidia-curand-cu12"));
+        assert_eq!(other("nvidia-cublas-cu11", 12, 0).as_deref(), Some("nvidia-cublas-cu12"));
+        for (name, major, minor) in [
+            ("nvidia-cublas-cu12", 6, 1),
+            ("nvidia-curand", 9, 0),
+            ("nvidia-cublas-cu11", 3, 0),
+            ("nvidia-cublas-cu12", 11, 0),
+            ("cupy-cuda13x", 6, 1),
+        ] {
+            assert_eq!(other(name, major, minor), None, "{name}");
+        }
+    }
 
     #[test]
     fn nvidia_s_libraries_are_known_by_name_and_others_are_not() {
