@@ -47,7 +47,9 @@ fn document(arguments: &[&str]) -> Document {
 fn assert_80_columns(text: &str) {
     for line in text.lines().filter(|line| line.chars().count() > 80) {
         let words = line.trim_start();
-        let is_copied = ["nvcc ", "CMake ", "torch ", "XLA ", "unset "].iter().any(|label| words.starts_with(label));
+        let is_copied = ["nvcc ", "CMake ", "torch ", "XLA ", "unset ", "pip ", "export "]
+            .iter()
+            .any(|label| words.starts_with(label));
         assert!(is_copied || !words.contains(' '), "{line}");
     }
 }
@@ -108,7 +110,7 @@ fn what_to_do_names_the_driver_or_the_flags() {
     for words in [
         "error 209",
         "no kernel image is available",
-        "release or a variant of `pkg`",
+        "another version of `pkg`",
         "-gencode arch=compute_120,code=sm_120",
         "CMAKE_CUDA_ARCHITECTURES=120",
         "TORCH_CUDA_ARCH_LIST=\"12.0",

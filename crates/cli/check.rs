@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use fatscan::check::{Baseline, Config, Date, Demands, Group, Rule, Severity, check, select};
 use fatscan::json::Document;
-use fatscan::{Pattern, Policy, Report};
+use fatscan::{Owners, Pattern, Policy, Report};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
@@ -73,7 +73,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let outcome = check(&report, &judgement, &demands);
     match args.format {
         CheckFormat::Table => render::check::table(&report, &judgement, &outcome)?,
-        CheckFormat::Json => render::explain::json(&Document::checked(&report, &judgement, &outcome))?,
+        CheckFormat::Json => {
+            let document = Document::checked(&report, &judgement, &outcome);
+            render::explain::json(&document.with_remedies(&report, &judgement, &Owners::find(&report)))?;
+        }
         CheckFormat::Sarif => render::check::sarif(&report, &outcome)?,
         CheckFormat::Github => render::check::github(&report, &outcome)?,
         CheckFormat::Junit => render::check::junit(&report, &outcome)?,

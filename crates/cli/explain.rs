@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use fatscan::json::Document;
-use fatscan::{Level, Policy};
+use fatscan::{Level, Owners, Policy, Report};
 use gpu_arch::catalogue;
 
 use crate::args::{ExplainArgs, ExplainFormat};
@@ -21,14 +21,16 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         })?),
         None => None,
     };
-    if error.is_some() && args.format == ExplainFormat::Json {
-        return Err(Failure::new("--error goes with --format text"));
-    }
     if let (Some(error), true) = (error, args.paths.is_empty()) {
         if !args.target.is_empty() {
             return Err(Failure::new("whether a GPU gives this error depends on the wheel or library: name it too"));
         }
-        render::explain::error_alone(error)?;
+        match args.format {
+            ExplainFormat::Text => render::explain::error_alone(error)?,
+            ExplainFormat::Json => {
+                render::explain::json(&Document::new(&Report::default(), false).with_error(error, None))?;
+            }
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let devices = device::named(&args.target)?;
@@ -37,9 +39,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let depth = if args.why { list::Depth::Diff } else { list::Depth::Judge };
     let depths = (depth, list::Depth::Diff);
     let (report, judgement) = list::judged(&args.paths, &args.common, depths, &devices, &policy, |_| Ok(()))?;
+    let owners = Owners::find(&report);
     match args.format {
         ExplainFormat::Text => {
-            render::explain::text(&report, &judgement, &environment, error, args.all_files)?;
+            render::explain::text(&report, &judgement, &owners, &environment, error, args.all_files)?;
             if args.why {
                 render::why::text(&report, &judgement, &environment)?;
             }
@@ -47,7 +50,14 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             let grave = report.diagnostics.iter().filter(|diagnostic| diagnostic.level != Level::Note);
             output::diagnostics(grave);
         }
-        ExplainFormat::Json => render::explain::json(&Document::judged(&report, &judgement, false))?,
+        ExplainFormat::Json => {
+            let document = Document::judged(&report, &judgement, false);
+            let document = document.with_remedies(&report, &judgement, &owners);
+            render::explain::json(&match error {
+                Some(error) => document.with_error(error, Some((&report, &judgement))),
+                None => document,
+            })?;
+        }
     }
     Ok(list::exit_code(&report))
 }

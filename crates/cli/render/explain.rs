@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use fatscan::json::Document;
 use fatscan::{
-    Artefact, ArtefactJudgement, ArtefactVerdict, CodeKind, Judgement, Limit, LimitKind, Load, Member, MemberJudgement,
-    MemberVerdict, Report, Standing, advise, copies, reasons_of_error, standing,
+    Artefact, ArtefactJudgement, ArtefactVerdict, CodeKind, Fix, Judgement, Limit, LimitKind, Load, Member,
+    MemberJudgement, MemberVerdict, Owners, Report, Standing, When, advise, cause_of, copies, standing,
 };
 use gpu_arch::catalogue::{self, CudaError};
 use gpu_arch::rules::{Device, Environment, Reason, ReasonCode, Verdict};
@@ -35,6 +35,7 @@ pub(crate) fn error_alone(error: &CudaError) -> io::Result<()> {
 pub(crate) fn text(
     report: &Report,
     judgement: &Judgement,
+    owners: &Owners,
     environment: &Environment,
     error: Option<&CudaError>,
     all_files: bool,
@@ -49,9 +50,10 @@ pub(crate) fn text(
                 writeln!(page.out)?;
             }
             first = false;
-            page.artefact(artefact, judged, &judgement.devices, index, environment)?;
+            let fixes = advise(artefact, judged, &judgement.devices, index, owners.of(place));
+            page.artefact(artefact, judged, (device, index), &fixes, environment)?;
             if let Some(error) = error {
-                page.error_here(error, judged, index, device)?;
+                page.error_here(error, artefact, judged, (&judgement.devices, index))?;
             }
         }
     }
@@ -100,11 +102,11 @@ impl<W: Write> Page<'_, W> {
         &mut self,
         artefact: &Artefact,
         judged: &ArtefactJudgement,
-        devices: &[Device],
-        index: usize,
+        (device, index): (&Device, usize),
+        fixes: &[Fix],
         environment: &Environment,
     ) -> io::Result<()> {
-        let (Some(whole), Some(device)) = (judged.verdicts.get(index), devices.get(index)) else { return Ok(()) };
+        let Some(whole) = judged.verdicts.get(index) else { return Ok(()) };
         let verdict = &whole.verdict;
         writeln!(self.out, "{BOLD}{}{BOLD:#}", escape::text(&artefact.path))?;
         self.para(0, &on(device))?;
@@ -124,7 +126,6 @@ impl<W: Write> Page<'_, W> {
                 "the environment sets CUDA_FORCE_PTX_JIT or CUDA_DISABLE_PTX_JIT, which is taken into account",
             )?;
         }
-        let fixes = advise(artefact, judged, devices, index);
         if !fixes.is_empty() {
             writeln!(self.out, "\n{BOLD}what to do, the nearest first{BOLD:#}")?;
             for (number, fix) in fixes.iter().enumerate() {
@@ -376,31 +377,36 @@ impl<W: Write> Page<'_, W> {
     fn error_here(
         &mut self,
         error: &CudaError,
+        artefact: &Artefact,
         judged: &ArtefactJudgement,
-        index: usize,
-        device: &Device,
+        (devices, index): (&[Device], usize),
     ) -> io::Result<()> {
         writeln!(self.out)?;
         self.error(error)?;
-        let wanted = reasons_of_error(error.code);
-        let verdicts = judged.members.iter().filter_map(|member| member.verdicts.get(index));
-        let mut causes: Vec<&str> = verdicts
-            .filter(|verdict| !verdict.verdict.is_usable())
-            .flat_map(|verdict| &verdict.reasons)
-            .filter(|reason| wanted.contains(&reason.code) || reason.error == Some(error.code))
-            .map(|reason| reason.text.as_str())
-            .collect();
-        causes.dedup();
-        match causes.first() {
-            Some(cause) => self.para(2, &format!("that is what happens here: {cause}")),
-            None => self.para(
+        let Some(cause) = cause_of(error.code, judged, devices, index) else {
+            let gpu = devices.get(index).map(|device| format!(" on compute capability {}", device.capability));
+            return self.para(
                 2,
                 &format!(
-                    "nothing in these files gives this error on compute capability {}: look at the other libraries \
-                     that the program loads, at the driver, or at which GPU it runs on",
-                    device.capability
+                    "nothing in these files gives this error{}: look at the other libraries that the program loads, at \
+                     the driver, or at which GPU it runs on",
+                    gpu.unwrap_or_default()
                 ),
-            ),
+            );
+        };
+        let member = cause.member.and_then(|member| artefact.members.get(member)).map(|member| &member.path);
+        let place = member.map(|path| format!("`{}`", escape::text(path)));
+        let text = match cause.when {
+            When::Here => format!("that is what happens here: {}", cause.text),
+            When::OldDriver => format!("that happens here where the driver is older: {}", cause.text),
+            When::IfUsed => {
+                format!("the files that decide do not give it, another one does if it is used: {}", cause.text)
+            }
+        };
+        self.para(2, &text)?;
+        match place {
+            Some(place) => self.para(2, &format!("in {place}")),
+            None => Ok(()),
         }
     }
 

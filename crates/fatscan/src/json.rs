@@ -1,5 +1,6 @@
 //! The report for other programs: JSON of schema 1. Fields keep their names and meanings; new ones may come.
 
+mod advice;
 mod coverage;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::diagnostic::{self, Level};
 use crate::locator::LocatorView;
 use crate::model;
+
+pub use advice::{Error, ErrorCause, Remedy};
 
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -41,6 +44,9 @@ pub struct Document {
     /// What is taken for granted of drivers that are not known, with `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumptions: Option<Vec<Assumption>>,
+    /// The error that was asked about, with `explain --error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Error>,
 }
 
 /// What a check takes for granted of a driver that is not known.
@@ -333,6 +339,7 @@ impl Document {
             findings: None,
             summary: None,
             assumptions: None,
+            error: None,
         }
     }
 }
@@ -512,6 +519,9 @@ pub struct Verdict {
     /// Of an artefact: the members that do not load there and are features of other GPUs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub optional: Vec<String>,
+    /// What to do, the nearest first; of an artefact only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedies: Option<Vec<Remedy>>,
 }
 
 /// Modules that do not load, and what they mean.
@@ -714,6 +724,7 @@ impl Verdict {
             needs_driver: verdict.needs_driver.map(|driver| driver.to_string()),
             decided_by: Vec::new(),
             optional: Vec::new(),
+            remedies: None,
         }
     }
 }

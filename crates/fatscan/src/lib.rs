@@ -36,6 +36,7 @@ mod model;
 mod object;
 mod open;
 mod options;
+mod package;
 mod parallel;
 mod pattern;
 mod progress;
@@ -43,7 +44,7 @@ mod run;
 mod scan;
 mod sizes;
 
-pub use advice::{Fix, FixKind, advise, package, reasons_of_error};
+pub use advice::{Cause, Fix, FixKind, When, advise, cause_of, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};
 pub use cubin::demangle;
 pub use diagnostic::{Code, Diagnostic, Level};
@@ -61,6 +62,7 @@ pub use model::{
     Report, Source, Unread, Why,
 };
 pub use options::{KernelDepth, Options};
+pub use package::{Owners, Package, package};
 pub use parallel::with_threads;
 pub use pattern::{Pattern, PatternError};
 pub use progress::Progress;

@@ -234,6 +234,7 @@ def torch():
         note = row.get("note", "")
         rows.append(struct("TorchBuild", [
             ("version", text(row["version"])),
+            ("release", text(data["torch_releases"][row["version"]])),
             ("cuda", text(row["cuda"])),
             ("host", host(row["host"])),
             ("sass", many(row["sass"], capability)),
@@ -270,6 +271,7 @@ def torch():
             ("package", text(row["package"])),
             ("versions", text(row["versions"])),
             ("archs", text(row["archs"])),
+            ("pip", option(row.get("pip"), text)),
             ("confidence", "Confidence::" + row["confidence"].capitalize()),
             ("source", text(row["src"])),
         ])

@@ -9,9 +9,10 @@
 )]
 
 use gpu_arch::catalogue::{
-    Host, Product, ProductClass, ProductLookup, architecture, architectures, branches, cuda_of_driver, driver_for_cuda,
-    error, errors, families, family, first_toolkit, flags_for, product, product_by_pci_id, products, recognise_error,
-    releases, runtime_floor, toolkit, toolkits, toolkits_for, torch_builds, torch_builds_for, torch_hint,
+    Confidence, Host, Product, ProductClass, ProductLookup, architecture, architectures, branches, cuda_of_driver,
+    driver_for_cuda, error, errors, families, family, first_toolkit, flags_for, product, product_by_pci_id, products,
+    published_lists, recognise_error, releases, runtime_floor, toolkit, toolkits, toolkits_for, torch_builds,
+    torch_builds_for, torch_hint,
 };
 use gpu_arch::{Arch, Capability, CudaVersion, DriverVersion, Isa, Suffix};
 
@@ -439,9 +440,44 @@ fn torch_builds_of_a_capability() {
     }
 }
 
+/// The versions that PyPI has; each row speaks of a release of its version.
+#[test]
+fn torch_builds_name_a_release() {
+    for row in torch_builds() {
+        let patch = row.release.strip_prefix(row.version).and_then(|rest| rest.strip_prefix('.'));
+        assert!(patch.is_some_and(|patch| patch.parse::<u8>().is_ok()), "{row:?}");
+    }
+    let release = |version| torch_builds().iter().find(|row| row.version == version).unwrap().release;
+    assert_eq!((release("2.14"), release("2.6"), release("2.15")), ("2.14.1", "2.6.0", "2.15.0"));
+}
+
+/// pytorch#190385 announces that 2.15 has no cu126 wheels; a table in the wheel of another variant names them.
+#[test]
+fn torch_2_15_for_pascal_is_less_certain_than_2_14() {
+    for (version, expected) in [("2.14", Confidence::High), ("2.15", Confidence::Medium)] {
+        let rows = torch_builds().iter().filter(|row| row.version == version && row.cuda == "cu126");
+        let confidence: Vec<Confidence> = rows.map(|row| row.confidence).collect();
+        assert_eq!(confidence, [expected; 2], "{version}");
+    }
+    let row = torch_builds_for(capability("6.1")).last().unwrap();
+    assert!(row.version == "2.15" && row.source.contains("pytorch#190385"), "{row:?}");
+}
+
+#[test]
+fn published_lists_say_what_they_cover() {
+    let row = |versions| published_lists().iter().find(|row| row.versions == versions).unwrap();
+    // sm_60,sm_70,sm_80,sm_89,compute_90: no 5.2, 6.1 by sm_60, 12.0 by PTX
+    let tensorflow = row("2.18..2.21");
+    let covers = |text| tensorflow.covers(capability(text));
+    assert_eq!((covers("5.2"), covers("6.1"), covers("12.0")), (Some(false), Some(true), Some(true)));
+    assert_eq!(tensorflow.pip, Some("tensorflow[and-cuda]==2.21.0"));
+    // a list with a remark is none
+    assert_eq!(row("2.12..2.14").covers(capability("8.0")), None);
+}
+
 #[test]
 fn errors_are_recognised() {
-    assert_eq!(errors().len(), 19);
+    assert_eq!(errors().len(), 20);
     assert_eq!(error(209).unwrap().name, "CUDA_ERROR_NO_BINARY_FOR_GPU");
     assert_eq!(error(1), None);
     let code = |message: &str| recognise_error(message).map(|row| row.code);
@@ -467,6 +503,11 @@ fn errors_are_recognised() {
         ("(CUDA_ERROR_INVALID_IMAGE)", 200),
         ("CUDA_ERROR_INVALID_IMAGE", 200),
         ("CUDA error code 218", 218),
+        ("CUDA_ERROR_INVALID_SOURCE: device kernel image is invalid", 300),
+        ("cudaErrorInvalidSource", 300),
+        ("CUDA error: 300", 300),
+        // 300 has the words of 200, which is the more frequent one
+        ("RuntimeError: CUDA error: device kernel image is invalid", 200),
     ] {
         assert_eq!(code(message), Some(expected), "{message}");
     }

@@ -29,7 +29,7 @@ pub fn error(code: u32) -> Option<&'static CudaError> {
 }
 
 /// Finds the error that a message is about: by its name, by `error 209`, or by its text (in that order), in any case. The
-/// longest name or text wins, since some contain others. A number alone is an error's code.
+/// longest name or text wins, since some contain others; of equal ones the lower code. A number alone is an error's code.
 pub fn recognise_error(message: &str) -> Option<&'static CudaError> {
     if let Ok(code) = message.trim().parse() {
         return error(code);
@@ -48,7 +48,7 @@ fn longest(
     holds: fn(&str, &str) -> bool,
 ) -> Option<&'static CudaError> {
     rows.filter(|(_, text)| holds(message, &text.to_ascii_lowercase()))
-        .max_by_key(|(_, text)| text.len())
+        .min_by_key(|(_, text)| core::cmp::Reverse(text.len()))
         .map(|(row, _)| row)
 }
 

@@ -3,7 +3,9 @@
 use crate::arch::Arch;
 use crate::capability::Capability;
 use crate::rules::{Coverage, ptx_covers, sass_covers};
+use crate::spelling::{Dialect, code_in};
 use crate::tables::torch::{MEASURED, PUBLISHED, TORCH, TORCH_HINTS};
+use crate::target::Target;
 
 use super::host::Host;
 
@@ -25,6 +27,8 @@ pub enum Confidence {
 pub struct TorchBuild {
     /// `2.8`.
     pub version: &'static str,
+    /// The newest release of the version, of which the row is taken to speak: `2.7.1`.
+    pub release: &'static str,
     /// The variant: `cu128`.
     pub cuda: &'static str,
     /// The host that it is for.
@@ -79,10 +83,26 @@ pub struct PublishedList {
     pub versions: &'static str,
     /// The list as published.
     pub archs: &'static str,
+    /// The newest release of the row, as pip is asked for it: `jax[cuda12]==0.10.2`. Nothing where pip has none.
+    pub pip: Option<&'static str>,
     /// How sure the row is.
     pub confidence: Confidence,
     /// Where it comes from.
     pub source: &'static str,
+}
+
+impl PublishedList {
+    /// Whether its code runs on a device with a driver that is new enough; nothing where the row gives no plain list. Tegra
+    /// devices follow the rules before CUDA 13.2.
+    pub fn covers(&self, capability: Capability) -> Option<bool> {
+        let list = code_in(self.archs, Dialect::Xla).ok()?;
+        let fits = |target: &Target| match *target {
+            Target::Sass(arch) => sass_covers(arch, capability, false) == Coverage::Yes,
+            Target::Ptx(arch, _) => ptx_covers(arch, capability) == Coverage::Yes,
+            Target::Lto(_) => false,
+        };
+        Some(list.iter().any(fits))
+    }
 }
 
 /// All builds of torch in the table, ascending by version.
