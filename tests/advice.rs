@@ -161,6 +161,15 @@ fn a_name_that_is_no_package_gets_into_no_command() {
     }
 }
 
+#[test]
+fn a_file_of_another_host_asks_for_the_build_for_that_host() {
+    let folder = Folder::new();
+    let path = write_wheel(&folder, &[module(&["80", "87"])]);
+    let own = remedies(&[&path, "--gpu", "Jetson AGX Orin"]);
+    assert_eq!(kinds(&own), ["variant"]);
+    assert_eq!(own[0].text, "get the build of `pkg` for aarch64 hosts; this one is for x86_64");
+}
+
 // --- packages that are installed
 
 fn install(folder: &Folder, info: &str, files: &[&str]) {
@@ -189,7 +198,7 @@ fn the_package_of_an_installed_file_is_found() {
     assert_eq!(own, remedies(&[&site, "--gpu", "6.1"]));
     // of several packages those that decide are named
     let mine = "site-packages/mine/k.so";
-    folder.write(mine, library(&[module(&["75", "80"])]));
+    folder.write(mine, library(&[module(&["52", "75"])]));
     folder.write("site-packages/fine/k.so", library(&[module(&["60", "75"])]));
     install(&folder, "my_kernels-1.2.dist-info", &["mine/k.so"]);
     install(&folder, "fine-1.0.dist-info", &["fine/k.so"]);
@@ -259,7 +268,7 @@ fn cuda_compat_is_for_the_gpus_that_take_it() {
     }
     // on Jetson the driver comes with the system
     let path = write_wheel(&folder, &[vec![sass("60"), ptx("80", (8, 7))]]);
-    let own = remedies(&[&path, "--gpu", "Jetson AGX Orin", "--driver-cuda", "12.2"]);
+    let own = remedies(&[&path, "--gpu", "8.7", "--driver-cuda", "12.2"]);
     assert_eq!(of(&own, "compat").lines[0], "apt-get install cuda-compat-12-8");
     // a driver that does not know the GPU is not helped by it
     let path = write_wheel(&folder, &[module(&["80", "100"])]);
@@ -366,7 +375,7 @@ fn errors_218_and_300_tell_of_labels_that_do_not_fit_the_code() {
     let run = explain(&[&path, "--gpu", "9.0", "--error", "300", "--format", "json"]);
     let document: Document = serde_json::from_str(&run.out).unwrap();
     let own = document.error.unwrap();
-    assert!(own.cause.as_ref().unwrap().contains("no payload begins as the code"), "{own:?}");
+    assert!(own.cause.as_ref().unwrap().contains("which holds no cubin, and refuses it"), "{own:?}");
     let remedies = document.artefacts[0].verdicts.as_ref().unwrap()[0].remedies.clone().unwrap();
     assert!(of(&remedies, "variant").text.contains("labels and code do not fit together"), "{remedies:#?}");
     // it is not the error of code that is missing

@@ -463,7 +463,7 @@ fn jit_partial_and_unknown_pass_where_they_are_allowed() {
     }
     for (key, rule) in [
         ("allow-jit = true", Rule::Jit),
-        ("allow-partial = 50", Rule::Partial),
+        ("allow-partial = 33", Rule::Partial),
         ("allow-unknown = true", Rule::Unknown),
     ] {
         let case = case(&folder, rule).unwrap();
@@ -785,7 +785,7 @@ fn an_ignore_covers_its_rule_file_artefact_and_device_until_its_last_day() {
     let path = folder.write(
         "x-1.0-py3-none-any.whl",
         wheel(&[
-            ("x/lib/a.so", library(&[module(&["80", "90"])])),
+            ("x/lib/a.so", library(&[module(&["61", "90"])])),
             ("x/lib/b.so", library(&[module(&["75", "80", "90"])])),
         ]),
     );

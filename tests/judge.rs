@@ -146,7 +146,10 @@ fn a_known_dispatcher_needs_one_native_module() {
     let verdict = own("lib/libcublasLt.so.12", "7.5");
     assert_eq!((verdict.verdict, verdict.modules_ok, verdict.modules), (Verdict::Native, 1, 3));
     assert_eq!(codes(&verdict), [ReasonCode::Dispatching]);
-    assert_eq!(own("lib/libother.so.12", "7.5").verdict, Verdict::Partial);
+    // by another name one of two general modules is for newer GPUs: a limit
+    let other = own("lib/libother.so.12", "7.5");
+    assert_eq!((other.verdict, other.modules_ok, other.modules), (Verdict::Native, 1, 2));
+    assert_eq!(other.limits.iter().map(|limit| limit.kind.name()).collect::<Vec<_>>(), ["specialised", "newer"]);
     assert_eq!(own("lib/libcublasLt.so.12", "12.0").verdict, Verdict::NotCovered);
 }
 
@@ -396,4 +399,141 @@ fn a_newer_driver_never_makes_a_file_worse() {
             assert!(verdicts.is_sorted_by(|old, new| new <= old), "file {number} on {cc}: {verdicts:?}");
         }
     }
+}
+
+#[test]
+fn a_file_of_another_host_runs_nowhere_there() {
+    let elf = library(&[vec![sass("80"), sass("87")]]).bytes();
+    let orin = Device { host: Some("aarch64".parse().unwrap()), ..device("8.7") };
+    let own = judged(vec![member("x.so", &elf)], orin.clone()).artefacts.remove(0).verdicts.remove(0);
+    assert_eq!((own.verdict.verdict, codes(&own.verdict)), (Verdict::NotCovered, vec![ReasonCode::HostMismatch]));
+    // a number asks nothing of the host
+    assert_eq!(
+        judged(vec![member("x.so", &elf)], device("8.7")).artefacts[0].verdicts[0].verdict.verdict,
+        Verdict::Native
+    );
+    // bare code has no host
+    let cubin = Cubin::abi7("87").bytes();
+    assert_eq!(judged(vec![member("k.cubin", &cubin)], orin).artefacts[0].verdicts[0].verdict.verdict, Verdict::Native);
+}
+
+#[test]
+fn labels_that_the_payload_refutes_do_not_pass() {
+    let claims = |label: &str, payload: &str| Entry::sass(label, Cubin::abi7(payload).bytes()).isa(1, 7);
+    // selection commits: the good image beside it does not help, and the label of the other one is never read
+    let own = verdict(&library(&[vec![claims("90", "70"), ptx("80", (8, 0))]]), device("9.0"));
+    assert_eq!((own.verdict, own.reasons[0].error), (Verdict::NotCovered, Some(300)));
+    assert_eq!(own.reasons[0].code, ReasonCode::LabelMismatch);
+    let own = verdict(&library(&[vec![claims("70", "90"), ptx("80", (8, 0))]]), device("9.0"));
+    assert_eq!(own.verdict, Verdict::Jit);
+    // behind compression too
+    for codec in [Codec::Lz4, Codec::Zstd, Codec::Zlib, Codec::Lz4Frame] {
+        let own = verdict(&library(&[vec![claims("90", "70").compressed(codec)]]), device("9.0"));
+        assert_eq!((own.verdict, own.reasons[0].code), (Verdict::NotCovered, ReasonCode::LabelMismatch), "{codec:?}");
+        let text = testkit::ptx_text("8.0", "sm_90a", "k");
+        let own = verdict(&library(&[vec![Entry::ptx("90", (8, 0), &text).compressed(codec)]]), device("10.0"));
+        assert_eq!((own.verdict, own.reasons[0].error), (Verdict::NotCovered, Some(218)), "{codec:?}");
+    }
+}
+
+#[test]
+fn relocatable_ptx_beside_linked_code_may_be_linked_anew() {
+    let linked = fatbin(&[sass("80")]);
+    let objects = fatbin(&[Entry::ptx("80", (8, 0), &testkit::ptx_text("8.0", "sm_80", "k"))]);
+    let elf = Elf::shared().section(".nv_fatbin", &linked).section("__nv_relfatbin", &objects);
+    assert_eq!(verdict(&elf, device("8.6")).verdict, Verdict::Native);
+    let own = verdict(&elf, device("12.0"));
+    assert_eq!((own.verdict, codes(&own)), (Verdict::Unknown, vec![ReasonCode::MayRelink]));
+    // PTX for newer GPUs only does not fit either
+    assert_eq!(verdict(&elf, device("7.5")).verdict, Verdict::NotCovered);
+}
+
+/// Modules that load on 9.0, and others.
+fn mixed(loads: usize, others: &[(&[&str], usize)]) -> Elf {
+    let module = |archs: &[&str]| archs.iter().map(|arch| sass(arch)).collect::<Vec<_>>();
+    let mut modules = vec![module(&["80", "90"]); loads];
+    for (archs, number) in others {
+        modules.extend(vec![module(archs); *number]);
+    }
+    library(&modules)
+}
+
+#[test]
+fn the_thresholds_of_what_may_be_missing() {
+    const OLDER: &[&str] = &["75", "80"];
+    const NEWER: &[&str] = &["100", "120"];
+    const GAP: &[&str] = &["80", "100"];
+    let on = |elf: &Elf| verdict(elf, device("9.0"));
+    // a quarter of the general modules may be older or in a gap, together
+    for others in [&[(OLDER, 2)][..], &[(GAP, 2)], &[(OLDER, 1), (GAP, 1)]] {
+        assert_eq!(on(&mixed(6, others)).verdict, Verdict::Native, "{others:?}");
+        assert_eq!(on(&mixed(5, others)).verdict, Verdict::Partial, "{others:?}");
+    }
+    // a half may be newer
+    assert_eq!(on(&mixed(4, &[(NEWER, 4)])).verdict, Verdict::Native);
+    assert_eq!(on(&mixed(4, &[(NEWER, 5)])).verdict, Verdict::Partial);
+    let own = on(&mixed(8, &[(NEWER, 3), (OLDER, 2), (GAP, 1)]));
+    let limits: Vec<(&str, usize, usize)> =
+        own.limits.iter().map(|limit| (limit.kind.name(), limit.count, limit.of)).collect();
+    assert_eq!(limits, [("newer", 3, 14), ("older", 2, 14), ("gap", 1, 14)]);
+    assert_eq!(own.limits[0].text, "3 of 14 modules are for 10.0 and newer");
+    assert_eq!(own.limits[1].text, "2 of 14 modules are for 8.0 and older");
+    assert_eq!(own.limits[2].text, "1 of 14 modules holds code for other GPUs (`sm_80 100`) and none for 9.0");
+    // specialised modules for older GPUs, more than half of all, and none for this one
+    assert_eq!(on(&mixed(2, &[(&["70"], 3)])).verdict, Verdict::Partial);
+    assert_eq!(on(&mixed(3, &[(&["70"], 3)])).verdict, Verdict::Native);
+    assert_eq!(on(&mixed(2, &[(&["70"], 3), (&["90"], 1)])).verdict, Verdict::Native);
+    assert_eq!(on(&mixed(2, &[(&["100a"], 3)])).verdict, Verdict::Native);
+    // of specialised modules only, one in fifty must be for this GPU
+    assert_eq!(on(&mixed(0, &[(&["100"], 49), (&["90"], 1)])).verdict, Verdict::Native);
+    assert_eq!(on(&mixed(0, &[(&["100"], 50), (&["90"], 1)])).verdict, Verdict::Partial);
+}
+
+#[test]
+fn a_file_is_native_where_nine_tenths_of_what_loads_is() {
+    let library = |native: usize, jit: usize| {
+        let compiled = || vec![sass("75"), ptx("80", (8, 0))];
+        library(&[vec![vec![sass("80"), sass("90")]; native], vec![compiled(); jit]].concat())
+    };
+    let own = verdict(&library(9, 1), device("9.0"));
+    assert_eq!((own.verdict, own.compiled), (Verdict::Native, 1));
+    let own = verdict(&library(8, 1), device("9.0"));
+    assert_eq!((own.verdict, own.compiled), (Verdict::Jit, 1));
+}
+
+#[test]
+fn files_that_fail_are_named_and_features_of_other_gpus_are_none() {
+    let file =
+        |path: &str, archs: &[&str]| member(path, &library(&[archs.iter().map(|arch| sass(arch)).collect()]).bytes());
+    let whole = |members: Vec<Member>| judged(members, device("9.0")).artefacts[0].verdicts[0].clone();
+    let good = || file("a.so", &["80", "90"]);
+    // for newer GPUs, and for exact targets
+    let own = whole(vec![good(), file("b.so", &["100", "120"]), file("c.so", &["80a"]), file("d.so", &["100a"])]);
+    assert_eq!((own.verdict.verdict, own.optional, own.parts), (Verdict::Native, vec![1, 2, 3], 1));
+    // plain code for older GPUs is in the way
+    let own = whole(vec![good(), file("b.so", &["70", "75"])]);
+    assert_eq!((own.verdict.verdict, own.decided_by), (Verdict::Partial, vec![1]));
+    assert_eq!((own.parts, own.parts_ok), (2, 1));
+    // where nothing else loads a feature is no feature
+    assert_eq!(whole(vec![file("b.so", &["100", "120"])]).verdict.verdict, Verdict::NotCovered);
+    // what measures programs decides nothing
+    assert_eq!(whole(vec![good(), file("lib/libcupti.so.13", &["70", "75"])]).verdict.verdict, Verdict::Native);
+    assert_eq!(whole(vec![file("lib/libcupti.so.13", &["70", "75"])]).verdict.verdict, Verdict::NoDeviceCode);
+}
+
+#[test]
+fn loose_cubins_are_the_modules_of_one_program() {
+    let cubin = |path: &str, arch: &str| member(path, &Cubin::abi7(arch).bytes());
+    let files = |path: &str, arch: &str, count: usize| {
+        (0..count).map(|index| cubin(&format!("{path}{index}.cubin"), arch)).collect::<Vec<_>>()
+    };
+    let both = || [files("a", "80", 4), files("b", "90", 3)].concat();
+    let own = judged(both(), device("9.0")).artefacts.remove(0);
+    assert_eq!(own.verdicts[0].verdict.verdict, Verdict::Native);
+    let loose = own.loose.unwrap();
+    assert_eq!((loose.members.len(), loose.verdicts[0].modules_ok, loose.verdicts[0].modules), (7, 3, 7));
+    // fewer than one in fifty
+    let own = judged([files("a", "80", 60), files("b", "90", 1)].concat(), device("9.0")).artefacts.remove(0);
+    assert_eq!(own.verdicts[0].verdict.verdict, Verdict::Partial);
+    assert_eq!(judged(both(), device("12.0")).artefacts[0].verdicts[0].verdict.verdict, Verdict::NotCovered);
 }

@@ -64,7 +64,7 @@ fn calls(folder: &Folder) -> Vec<Call> {
         (0, "explain --error 209"),
         (0, "arch"),
         (0, "arch 9.0 sm_120a"),
-        (2, "arch 1000"),
+        (2, "arch sm_999"),
         (0, "schema"),
         (0, "completions bash"),
         (0, "man"),

@@ -79,6 +79,11 @@ pub fn advise(
         });
     }
     let lacks = matches!(verdict.verdict, Verdict::NotCovered | Verdict::Partial | Verdict::Unknown);
+    let other_host = verdict.reasons.iter().any(|reason| reason.code == ReasonCode::HostMismatch);
+    if let (true, Some(host)) = (other_host, device.host) {
+        fixes.push(for_host(artefact, &whole.decided_by, owners, &host.to_string()));
+        return fixes;
+    }
     let about = About { artefact, device, verdict };
     let parts = parts(artefact, &whole.decided_by, owners);
     if lacks || verdict.verdict == Verdict::DriverTooOld {
@@ -98,6 +103,18 @@ pub fn advise(
     }
     fixes.sort_by_key(|fix| fix.kind);
     fixes
+}
+
+/// The same package for the host that the device is in.
+fn for_host(artefact: &Artefact, deciding: &[usize], owners: &[Option<Package>], host: &str) -> Fix {
+    let parts = parts(artefact, deciding, owners);
+    let name = parts.iter().find_map(|part| part.package.as_ref()).map(|package| format!("`{}`", package.name));
+    let members = deciding.iter().filter_map(|index| artefact.members.get(*index));
+    let machine =
+        members.filter_map(|member| member.machine).find(|machine| *machine != host).unwrap_or("another host");
+    let name = name.unwrap_or_else(|| "these files".to_owned());
+    let text = format!("get the build of {name} for {host} hosts; this one is for {machine}");
+    Fix { kind: FixKind::Variant, text, lines: Vec::new() }
 }
 
 /// What is asked.

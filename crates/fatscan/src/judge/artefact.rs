@@ -6,16 +6,26 @@ use gpu_arch::rules::{Device, Reason, ReasonCode, Verdict};
 
 use super::{Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Loose, MemberJudgement, MemberVerdict, Policy};
 use super::{alternatives, member};
-use crate::model::{Artefact, ArtefactKind};
+use crate::model::{Artefact, ArtefactKind, Member};
 
 pub(super) fn judge(artefact: &Artefact, devices: &[Device], policy: &Policy) -> ArtefactJudgement {
-    let members: Vec<MemberJudgement> =
-        artefact.members.iter().map(|member| member::judge(member, devices, policy)).collect();
+    let own = |member: &Member| {
+        let package = if artefact.kind == ArtefactKind::Directory { package_of(&member.path) } else { "" };
+        MemberJudgement { package: package.to_owned(), ..member::judge(member, devices, policy) }
+    };
+    let members: Vec<MemberJudgement> = artefact.members.iter().map(own).collect();
     let alternatives = if policy.alternatives { groups(artefact, &members, devices.len()) } else { Vec::new() };
     let loose = loose(artefact, devices, policy);
     let mut judged = ArtefactJudgement { verdicts: Vec::new(), members, alternatives, loose };
     judged.verdicts = (0..devices.len()).map(|device| whole(&judged, device)).collect();
     judged
+}
+
+/// The folder of a package in a directory of packages: the one below `site-packages`, else the first.
+fn package_of(path: &str) -> &str {
+    let below = ["site-packages/", "dist-packages/"].into_iter().find_map(|folder| Some(path.split_once(folder)?.1));
+    let below = below.unwrap_or(path);
+    below.split_once('/').map_or("", |(first, _)| first)
 }
 
 /// Files that are device code and nothing else, where there are several: they are the modules of one program.
@@ -104,9 +114,14 @@ pub fn standing(judged: &ArtefactJudgement, device: usize) -> Vec<Standing<'_>> 
     parts.extend(single.filter_map(|index| Some(of(vec![index], verdict(index)?))));
     parts.retain(|part| part.verdict.verdict != Verdict::NoDeviceCode);
     parts.sort_by(|left, right| left.members.cmp(&right.members));
-    let any_loads = parts.iter().any(|part| part.verdict.verdict.is_usable());
+    let package = |part: &Standing<'_>| {
+        part.members.first().and_then(|member| members.get(*member)).map(|member| member.package.as_str())
+    };
+    let loading: Vec<Option<&str>> =
+        parts.iter().filter(|part| part.verdict.verdict.is_usable()).map(package).collect();
     for part in &mut parts {
-        part.is_optional = any_loads && part.verdict.verdict == Verdict::NotCovered && part.verdict.optional;
+        let is_feature = part.verdict.verdict == Verdict::NotCovered && part.verdict.optional;
+        part.is_optional = is_feature && loading.contains(&package(part));
     }
     parts
 }
@@ -215,5 +230,17 @@ const fn order(code: ReasonCode) -> u8 {
         ReasonCode::StubsOnly => 2,
         ReasonCode::OtherVendor => 3,
         _ => 4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_folders_below_the_directory_of_packages() {
+        assert_eq!(package_of("torch/lib/libtorch_cuda.so"), "torch");
+        assert_eq!(package_of("lib/python3.12/site-packages/vllm/_C.abi3.so"), "vllm");
+        assert_eq!(package_of("x.so"), "");
     }
 }

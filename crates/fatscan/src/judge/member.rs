@@ -62,13 +62,31 @@ pub(super) fn judge(member: &Member, devices: &[Device], policy: &Policy) -> Mem
             return nothing(&not_counted);
         }
         relink::doubt(&mut modules, member, &classes, device);
-        add_up(&modules, device, dispatches)
+        let verdict = add_up(&modules, device, dispatches);
+        match (member.machine, device.host.map(|host| host.to_string())) {
+            (Some(machine), Some(host)) if machine != host => on_other_host(verdict, machine, &host),
+            _ => verdict,
+        }
     });
     MemberJudgement {
         verdicts: verdicts.collect(),
         not_counted,
         is_profiler: is_named(&member.path, &policy.profilers),
         dispatches,
+        package: String::new(),
+    }
+}
+
+/// A file that no process of the device's host loads.
+fn on_other_host(verdict: MemberVerdict, machine: &str, host: &str) -> MemberVerdict {
+    let text = format!("the file is for {machine} hosts, and this GPU is in a host of {host}");
+    MemberVerdict {
+        verdict: Verdict::NotCovered,
+        reasons: vec![Reason::new(ReasonCode::HostMismatch, None, text)],
+        needs_driver: None,
+        limits: Vec::new(),
+        optional: false,
+        ..verdict
     }
 }
 

@@ -150,6 +150,9 @@ pub struct MemberJudgement {
     pub is_profiler: bool,
     /// Whether it is a library that picks among its modules by itself, by its name.
     pub dispatches: bool,
+    /// The package that it is of, as far as its path tells: in a directory of packages the folder below it. A file that is
+    /// a feature of other GPUs is one only beside a file of its own package that runs.
+    pub package: String,
 }
 
 /// The verdict on a member for one device.

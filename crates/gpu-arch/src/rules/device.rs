@@ -56,14 +56,15 @@ pub struct Device {
 }
 
 impl Device {
-    /// A device of a capability, on the platform and the host that all such devices have, with an unknown driver.
+    /// A device of a capability, on the platform that such devices have, with an unknown driver and host: who names a
+    /// number asks about code, not about a machine.
     pub fn of(capability: Capability) -> Self {
         let row = architecture(capability);
         Self {
             name: None,
             capability,
             platform: row.map_or(Platform::Discrete, |row| row.platform),
-            host: row.and_then(|row| row.host),
+            host: None,
             driver: Driver::default(),
         }
     }

@@ -79,7 +79,7 @@ fn read(item: &Item<'_>) -> Result<NamedDevice, SpellingError> {
 }
 
 fn named(capability: Capability, name: Option<&'static str>, host: Option<Host>) -> NamedDevice {
-    NamedDevice { capability, name, host: host.or_else(|| architecture(capability)?.host) }
+    NamedDevice { capability, name, host: host.or_else(|| name.and_then(|_| architecture(capability)?.host)) }
 }
 
 /// A product or a family; what is neither but code in some dialect is said to be code.
