@@ -162,7 +162,7 @@ fn case(folder: &Folder, rule: Rule) -> Option<Case> {
                 }
                 Entry::sass(arch, cubin.bytes())
             };
-            let module = vec![cubin("80", [128, 128, 512]), cubin("90", [4096, 8192, 512])];
+            let module = vec![cubin("80", [128, 128, 512]), cubin("90", [40_960, 81_920, 512])];
             own(wheel_of(&[module]), "--require 8.0", "--require 9.0")
         }
         Rule::Unknown => {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use fatscan::json::Document;
 use fatscan::{
-    Artefact, ArtefactJudgement, ArtefactVerdict, CodeKind, Fix, Judgement, Limit, LimitKind, Load, Member,
-    MemberJudgement, MemberVerdict, Owners, Report, Standing, When, advise, cause_of, copies, standing,
+    Artefact, ArtefactJudgement, ArtefactVerdict, CodeKind, Fix, Judgement, Level, Limit, LimitKind, Load, Locator,
+    Member, MemberJudgement, MemberVerdict, Owners, Report, Standing, When, advise, cause_of, copies, standing,
 };
 use gpu_arch::catalogue::{self, CudaError};
 use gpu_arch::rules::{Device, Environment, Reason, ReasonCode, Verdict};
@@ -26,7 +26,7 @@ pub(crate) fn json(document: &Document) -> io::Result<()> {
 /// What an error means, without a file.
 pub(crate) fn error_alone(error: &CudaError) -> io::Result<()> {
     let mut out = output::text();
-    let mut page = Page { out: &mut out, width: width(), damaged: false, all_files: true };
+    let mut page = Page { out: &mut out, width: width(), caution: None, all_files: true };
     page.error(error)?;
     page.para(2, "add the wheel or library and --gpu to see whether this is what happens")?;
     out.flush()
@@ -41,10 +41,14 @@ pub(crate) fn text(
     all_files: bool,
 ) -> io::Result<()> {
     let mut out = output::text();
-    let mut page = Page { out: &mut out, width: width(), damaged: false, all_files };
+    let mut page = Page { out: &mut out, width: width(), caution: None, all_files };
     let mut first = true;
     for (place, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
-        page.damaged = report.is_damaged(place);
+        // archives among the data of a directory are not what was asked about
+        if artefact.is_beside() {
+            continue;
+        }
+        page.caution = caution(report, place);
         for (index, device) in judgement.devices.iter().enumerate() {
             if !first {
                 writeln!(page.out)?;
@@ -61,13 +65,25 @@ pub(crate) fn text(
 }
 
 /// What a verdict on a damaged file is worth.
-pub(super) const DAMAGED: &str = "the file is damaged: this is judged by what could be read of it";
+const DAMAGED: &str = "the file is damaged: this is judged by what could be read of it";
+/// The same where nothing is damaged.
+const UNREAD: &str = "what may hold libraries in it was not read in full: this is judged by what could be read";
+
+/// What there is to say of how an artefact was read.
+pub(super) fn caution(report: &Report, artefact: usize) -> Option<&'static str> {
+    let is_own = |at: &Locator| report.artefact_of(at) == Some(artefact);
+    let mut errors = report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error);
+    if errors.any(|diagnostic| is_own(&diagnostic.at)) {
+        return Some(DAMAGED);
+    }
+    report.unread.iter().any(|unread| is_own(&unread.at)).then_some(UNREAD)
+}
 
 struct Page<'out, W> {
     out: &'out mut W,
     width: usize,
-    /// Whether something of the artefact at hand could not be read.
-    damaged: bool,
+    /// What there is to say of how the artefact at hand was read.
+    caution: Option<&'static str>,
     /// Whether each file is shown.
     all_files: bool,
 }
@@ -116,8 +132,8 @@ impl<W: Write> Page<'_, W> {
         let text = wrap(&words(&format!("{word}: {meaning}")), 0, 0, self.width);
         let rest = text.strip_prefix(word).unwrap_or_default();
         writeln!(self.out, "{style}{word}{style:#}{rest}")?;
-        if self.damaged {
-            self.bullet(DAMAGED)?;
+        if let Some(text) = self.caution {
+            self.bullet(text)?;
         }
         self.reasons(artefact, whole, &parts, device)?;
         if environment.force_ptx_jit || environment.disable_ptx_jit {
@@ -136,7 +152,7 @@ impl<W: Write> Page<'_, W> {
                 }
             }
         }
-        self.files(artefact, judged, index)
+        self.files(artefact, judged, index, device.driver.is_unknown())
     }
 
     /// Why, with the file that each reason is about where there are several; every condition of the driver; for code that
@@ -151,31 +167,48 @@ impl<W: Write> Page<'_, W> {
         /// Of more files the first are named here, all below.
         const FILES: usize = 6;
         let verdict = &whole.verdict;
-        let is_condition = |reason: &&Reason| reason.needs_driver.is_some() || reason.needs_cuda.is_some();
+        let is_condition = |reason: &Reason| reason.needs_driver.is_some() || reason.needs_cuda.is_some();
+        let mut rest: Vec<&Reason> = verdict.reasons.iter().collect();
         let deciding: Vec<&Standing<'_>> =
             parts.iter().filter(|part| part.members.iter().any(|member| whole.decided_by.contains(member))).collect();
         if whole.parts > 1 && !verdict.verdict.is_usable() && verdict.verdict != Verdict::NoDeviceCode {
             let copies = copies(artefact);
             let is_copy = |part: &Standing<'_>| part.members.iter().all(|member| copies.contains_key(member));
             let own: Vec<&&Standing<'_>> = deciding.iter().filter(|part| !is_copy(part)).collect();
-            for part in own.iter().take(FILES) {
+            // files with one reason are one line
+            let mut groups: Vec<(&Reason, Vec<String>)> = Vec::new();
+            for part in &own {
                 let Some(reason) = part.verdict.reasons.first() else { continue };
                 let name = file(artefact, part);
-                self.bullet(&format!("{name}: {}", said(reason, device)))?;
+                match groups.iter_mut().find(|(known, _)| known.text == reason.text) {
+                    Some((_, names)) => names.push(name),
+                    None => groups.push((reason, vec![name])),
+                }
             }
-            if own.len() > FILES {
-                self.bullet(&format!("and {} more, each below", own.len().saturating_sub(FILES)))?;
+            for (reason, names) in groups.iter().take(FILES) {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                self.bullet(&format!("{}: {}", few(&names), said(reason, device)))?;
             }
-            let shown = |reason: &Reason| {
-                own.iter().take(FILES).any(|part| part.verdict.reasons.first().is_some_and(|first| first == reason))
-            };
-            for reason in verdict.reasons.iter().filter(is_condition).filter(|reason| !shown(reason)) {
-                self.bullet(&said(reason, device))?;
+            if groups.len() > FILES {
+                self.bullet("and other reasons, each with its file below")?;
             }
-        } else {
-            for reason in &verdict.reasons {
-                self.bullet(&said(reason, device))?;
-            }
+            let shown = |reason: &Reason| groups.iter().take(FILES).any(|(first, _)| first.text == reason.text);
+            rest.retain(|reason| is_condition(reason) && !shown(reason));
+        }
+        // what a name or the split of a library did is said with the file
+        rest.retain(|reason| whole.parts <= 1 || !is_remark(reason.code));
+        let (assumed, rest): (Vec<&Reason>, Vec<&Reason>) =
+            rest.into_iter().partition(|reason| device.driver.is_unknown() && is_condition(reason));
+        for reason in rest {
+            self.bullet(&said(reason, device))?;
+        }
+        if !assumed.is_empty() {
+            let texts = assumed.iter().map(|reason| {
+                // the sentence is about the modules of one file
+                let text = reason.text.rsplit_once("needs ").map_or(reason.text.as_str(), |(_, text)| text);
+                format!("{text}{}", of_files(artefact, parts, reason))
+            });
+            self.bullet(&format!("assumes {}", texts.collect::<Vec<_>>().join("; ")))?;
         }
         if verdict.verdict.is_usable() && !verdict.loads.is_empty() && whole.parts == 1 {
             self.bullet(&format!("the driver loads {}", loads(&verdict.loads)))?;
@@ -187,7 +220,13 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
-    fn files(&mut self, artefact: &Artefact, judged: &ArtefactJudgement, index: usize) -> io::Result<()> {
+    fn files(
+        &mut self,
+        artefact: &Artefact,
+        judged: &ArtefactJudgement,
+        index: usize,
+        is_assumed: bool,
+    ) -> io::Result<()> {
         /// Of so many files each is shown; of more those that have something to say.
         const ALL: usize = 3;
         if artefact.members.is_empty() {
@@ -196,11 +235,24 @@ impl<W: Write> Page<'_, W> {
         writeln!(self.out, "\n{BOLD}file by file{BOLD:#}")?;
         // what stands above for the whole is not said again for each file
         let whole = judged.verdicts.get(index);
-        let above: Vec<&String> =
-            whole.into_iter().flat_map(|whole| &whole.verdict.reasons).map(|reason| &reason.text).collect();
+        let parts = standing(judged, index);
+        let own = parts.iter().filter_map(|part| part.verdict.reasons.first());
+        let above: Vec<&String> = whole
+            .into_iter()
+            .flat_map(|whole| &whole.verdict.reasons)
+            .chain(own.filter(|_| parts.len() > 1))
+            .map(|reason| &reason.text)
+            .collect();
         let copies = copies(artefact);
         let optional = |member: usize| whole.is_some_and(|whole| whole.optional.contains(&member));
+        let is_passed_over = |member: usize| {
+            let mut choices = judged.alternatives.iter().flat_map(|group| &group.choices);
+            let is_choice = choices.any(|choice| choice.members.contains(&member));
+            is_choice && !parts.iter().any(|part| part.members.contains(&member))
+        };
         let rank = |member: usize, verdict: &MemberVerdict| match verdict.verdict {
+            _ if judged.members.get(member).is_some_and(|member| member.is_profiler) => 5,
+            verdict if verdict != Verdict::NoDeviceCode && is_passed_over(member) => 6,
             Verdict::NoDeviceCode => 4,
             _ if optional(member) => 1,
             verdict if !verdict.is_usable() => 0,
@@ -217,7 +269,7 @@ impl<W: Write> Page<'_, W> {
         if is_long {
             own.sort_by_key(|(rank, place, ..)| (*rank, *place));
         }
-        let mut quiet: [Vec<&str>; 2] = [Vec::new(), Vec::new()];
+        let mut quiet: [Vec<&str>; 4] = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
         for (rank, place, member, judged, verdict) in own {
             if is_long && let Some(names) = rank.checked_sub(3).and_then(|at| quiet.get_mut(usize::from(at))) {
                 names.push(&member.path);
@@ -226,12 +278,19 @@ impl<W: Write> Page<'_, W> {
             if copies.contains_key(&place) {
                 continue;
             }
+            if is_long && rank > 0 {
+                self.limited(member, verdict, judged.dispatches, optional(place))?;
+                continue;
+            }
             let same = copies.iter().filter(|(_, first)| **first == place);
             let same: Vec<&str> =
                 same.filter_map(|(own, _)| artefact.members.get(*own)).map(|member| member.path.as_str()).collect();
-            self.file(member, judged, verdict, &above, optional(place), &same)?;
+            let facts = Facts { above: &above, is_optional: optional(place), same: &same, is_assumed };
+            self.file(member, judged, verdict, &facts)?;
         }
-        for (names, what) in quiet.iter().zip(["load in full", "without device code that counts"]) {
+        let what =
+            ["load in full", "without device code that counts", "measure programs, by their names, and decide nothing"];
+        for (names, what) in quiet.iter().zip(what) {
             if !names.is_empty() {
                 let files = count(names.len(), "file", "files");
                 let names: Vec<&str> = names.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect();
@@ -266,15 +325,43 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
+    /// One line of a file that runs, for what it lacks.
+    fn limited(
+        &mut self,
+        member: &Member,
+        verdict: &MemberVerdict,
+        dispatches: bool,
+        is_optional: bool,
+    ) -> io::Result<()> {
+        let word = if is_optional { "for other GPUs" } else { sentence(verdict.verdict).0 };
+        let mut texts: Vec<String> = Vec::new();
+        let all = verdict.modules_ok.saturating_add(verdict.specialised_ok);
+        if dispatches {
+            let modules = verdict.modules.saturating_add(verdict.specialised);
+            texts.push(format!("picks by itself among the {all} of {modules} modules that load"));
+        } else {
+            let shown = verdict.limits.iter().filter(|limit| limit.kind != LimitKind::Specialised);
+            texts.extend(shown.map(|limit| limit.text.clone()));
+        }
+        if verdict.compiled > 0 {
+            texts.push(format!("{} of {all} modules compile at first use", verdict.compiled));
+        }
+        let path = escape::text(&member.path);
+        let style = style(if is_optional { Verdict::Jit } else { verdict.verdict });
+        let used = path.chars().count().saturating_add(word.chars().count()).saturating_add(4);
+        let texts = if texts.is_empty() { String::new() } else { format!(": {}", escape::text(&texts.join("; "))) };
+        let texts = wrap(&words(&texts), 6, used, self.width);
+        writeln!(self.out, "  {path}  {style}{word}{style:#}{texts}")
+    }
+
     fn file(
         &mut self,
         member: &Member,
         judged: &MemberJudgement,
         verdict: &MemberVerdict,
-        above: &[&String],
-        is_optional: bool,
-        same: &[&str],
+        facts: &Facts<'_>,
     ) -> io::Result<()> {
+        let Facts { above, is_optional, same, is_assumed } = *facts;
         let style = style(verdict.verdict);
         let word = match sentence(verdict.verdict).0 {
             _ if is_optional => "for other GPUs",
@@ -336,7 +423,11 @@ impl<W: Write> Page<'_, W> {
             self.para(6, &limit.text)?;
         }
         if !verdict.verdict.is_usable() || verdict.reasons.iter().any(|reason| is_remark(reason.code)) {
-            for reason in verdict.reasons.iter().filter(|reason| !above.contains(&&reason.text)) {
+            let is_new = |reason: &&Reason| {
+                let is_condition = reason.needs_driver.is_some() || reason.needs_cuda.is_some();
+                !above.contains(&&reason.text) && !(is_assumed && is_condition)
+            };
+            for reason in verdict.reasons.iter().filter(is_new) {
                 self.para(6, &reason.text)?;
             }
         }
@@ -431,9 +522,14 @@ fn headline(artefact: &Artefact, whole: &ArtefactVerdict, parts: &[Standing<'_>]
         Verdict::Jit if whole.parts > 1 => {
             let compiled =
                 parts.iter().filter(|part| part.verdict.verdict == Verdict::Jit && !part.is_optional).count();
+            let own = parts.iter().filter(|part| part.verdict.verdict == Verdict::Jit && !part.is_optional);
+            let names: Vec<String> = own.map(|part| file(artefact, part)).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let text = format!(
-                "{compiled} of {} libraries hold portable code that the driver compiles at the first start (slow once)",
-                whole.parts
+                "all of it runs; the driver compiles portable code of {compiled} of {} libraries at the first start (slow \
+                 once): {}",
+                whole.parts,
+                shortened(&names)
             );
             (word, text)
         }
@@ -477,11 +573,37 @@ fn file(artefact: &Artefact, part: &Standing<'_>) -> String {
     }
 }
 
+/// The files that ask something of the driver, in brackets: nothing where all do.
+fn of_files(artefact: &Artefact, parts: &[Standing<'_>], reason: &Reason) -> String {
+    let asks = |part: &&Standing<'_>| {
+        let mut own = part.verdict.reasons.iter();
+        own.any(|own| {
+            own.code == reason.code && own.needs_driver == reason.needs_driver && own.needs_cuda == reason.needs_cuda
+        })
+    };
+    let own: Vec<&Standing<'_>> = parts.iter().filter(asks).collect();
+    let counted = parts.iter().filter(|part| !part.is_optional).count();
+    match own.as_slice() {
+        _ if own.len() >= counted => String::new(),
+        [] => String::new(),
+        [first] => format!(" ({})", file(artefact, first)),
+        own => format!(" ({} libraries)", own.len()),
+    }
+}
+
 /// The first of some names, and how many more there are.
 fn shortened(names: &[&str]) -> String {
-    const SHOWN: usize = 8;
-    let more = names.len().saturating_sub(SHOWN);
-    let first = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    first_of(names, 8)
+}
+
+/// The same in fewer words.
+fn few(names: &[&str]) -> String {
+    first_of(names, 3)
+}
+
+fn first_of(names: &[&str], shown: usize) -> String {
+    let more = names.len().saturating_sub(shown);
+    let first = names.iter().take(shown).copied().collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{first} and {more} more") } else { first }
 }
 
@@ -498,6 +620,17 @@ fn said(reason: &Reason, device: &Device) -> String {
         format!("; programs report CUDA error {}{message}", error.code)
     });
     format!("{}{}", reason.text, error.unwrap_or_default())
+}
+
+/// What is to be known to show a file.
+struct Facts<'a> {
+    /// Sentences that stand above for the whole.
+    above: &'a [&'a String],
+    is_optional: bool,
+    /// Files of the same content.
+    same: &'a [&'a str],
+    /// The driver is not known: its conditions stand above.
+    is_assumed: bool,
 }
 
 /// Reasons that say how a usable verdict came about.

@@ -35,7 +35,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report, judgement: Option<&Ju
         if let Some(judgement) = judgement
             && let Some(judged) = judgement.artefacts.get(index)
         {
-            page.verdicts(judged, &judgement.devices, report.is_damaged(index))?;
+            page.verdicts(judged, &judgement.devices, explain::caution(report, index))?;
         }
         page.unread(report, index)?;
     }
@@ -164,14 +164,14 @@ impl<W: Write> Page<'_, W> {
     }
 
     /// What each GPU can do with it, in a line.
-    fn verdicts(&mut self, judged: &ArtefactJudgement, devices: &[Device], damaged: bool) -> io::Result<()> {
+    fn verdicts(&mut self, judged: &ArtefactJudgement, devices: &[Device], caution: Option<&str>) -> io::Result<()> {
         for (device, whole) in devices.iter().zip(&judged.verdicts) {
             let verdict = whole.verdict.verdict;
             let (word, _) = explain::sentence(verdict);
             let style = explain::style(verdict);
             // what is native needs no reasons
             let more = if verdict == Verdict::Native { "" } else { "; `fatscan explain` says why" };
-            let reserve = if damaged { format!("; {}", explain::DAMAGED) } else { String::new() };
+            let reserve = caution.map(|text| format!("; {text}")).unwrap_or_default();
             let line = explain::words(&format!("{word} {}{reserve}{more}", explain::on(device)));
             let text = wrap(&line, 4, 2, self.width);
             let rest = text.strip_prefix(word).unwrap_or_default();

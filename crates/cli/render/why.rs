@@ -71,7 +71,7 @@ fn file(out: &mut impl Write, member: &Member, groups: &BTreeMap<String, Group>,
             words => format!("; named for {}", words.join(", ")),
         };
         let text = format!("{} x {name} ({}{evidence})", group.kernels, group.held_by.join(" "));
-        para(&escape::text(&text).to_string())?;
+        para(&escape::text(&text))?;
     }
     let more = sorted.len().saturating_sub(SHOWN);
     if more > 0 {

@@ -150,6 +150,9 @@ codes! {
     312 PayloadMissing Error "the entry has no payload";
     313 PayloadForeign Error "the payload does not begin as what the entry says that it is";
     314 LooksLikeCubin Note "looks like the start of a cubin, and none follows";
+    315 SizeSigned Error "the fatbin states 2 GiB or more: the driver takes the size for another number, and may run other code";
+    316 TextUnended Warning "the PTX text does not end within its payload: the driver reads on behind it";
+    317 BehindCubin Warning "bytes stand behind the end that the cubin states for itself: the driver does not read them";
     401 HeaderAgainstCompat Warning "entry header and compat record disagree on the architecture"
         hint "the label is what the packager was told; the record is what the code was compiled for";
     402 HeaderAgainstPayload Warning "entry header and payload disagree on the architecture"

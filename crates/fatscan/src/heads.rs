@@ -13,6 +13,8 @@ use crate::model::{CodeKind, Holds, Image, Linkage, agree};
 /// Bytes of a payload as it is stored that are looked at, one after the other until they are enough: the start, the first
 /// block of any zstd frame, a text behind long comments.
 const STEPS: [u64; 3] = [4 << 10, 132 << 10, 1 << 20];
+/// Bytes behind a cubin that may be padding.
+const SLACK: u64 = 64;
 /// Bytes of a text that its head is looked for in.
 const TEXT: usize = 64 << 10;
 
@@ -56,6 +58,20 @@ pub(crate) fn read(
         {
             break;
         }
+    }
+    if is_plain && image.kind == CodeKind::Ptx && stored <= STEPS[2] {
+        let size = usize::try_from(stored).unwrap_or(0);
+        stream.fill(size);
+        if stream.window().get(..size).is_some_and(|text| memchr::memchr(0, text).is_none()) {
+            say(Code::TextUnended, String::new());
+        }
+    }
+    if image.kind == CodeKind::Sass
+        && let Ok(head) = Head::parse(&scratch.buffer)
+        && head.file_type == cubin::FileType::Executable
+        && head.extent.saturating_add(SLACK) < header.unpacked_size()
+    {
+        say(Code::BehindCubin, format!("it ends at {} of {} bytes", head.extent, header.unpacked_size()));
     }
     let holds = holds.unwrap_or(Holds::Unclear);
     image.holds = Some(holds);

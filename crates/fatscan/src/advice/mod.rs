@@ -9,8 +9,8 @@ use gpu_arch::Arch;
 use gpu_arch::catalogue::{self, BuildFlags};
 use gpu_arch::rules::{Device, Reason, ReasonCode, Verdict};
 
-use crate::judge::ArtefactJudgement;
-use crate::model::Artefact;
+use crate::judge::{ArtefactJudgement, MemberVerdict};
+use crate::model::{Artefact, ArtefactKind};
 use crate::package::{Package, package};
 
 pub use error::{Cause, When, cause_of, reasons_of_error};
@@ -78,6 +78,11 @@ pub fn advise(
             lines: vec!["unset CUDA_FORCE_PTX_JIT CUDA_DISABLE_PTX_JIT CUDA_FORCE_JIT CUDA_DISABLE_JIT".to_owned()],
         });
     }
+    // where all that is missing is a newer driver, that is what to say
+    let is_driver = |reason: &Reason| reason.needs_driver.is_some() || reason.needs_cuda.is_some();
+    let waits = !device.driver.is_unknown() && !verdict.reasons.is_empty() && verdict.reasons.iter().all(is_driver);
+    let waiting = MemberVerdict { verdict: Verdict::DriverTooOld, ..verdict.clone() };
+    let verdict = if waits && verdict.verdict == Verdict::Partial { &waiting } else { verdict };
     let lacks = matches!(verdict.verdict, Verdict::NotCovered | Verdict::Partial | Verdict::Unknown);
     let other_host = verdict.reasons.iter().any(|reason| reason.code == ReasonCode::HostMismatch);
     if let (true, Some(host)) = (other_host, device.host) {
@@ -98,7 +103,9 @@ pub fn advise(
     fixes.extend(driver::compat(&about));
     // nobody but NVIDIA builds its libraries
     let is_ours = parts.is_empty() || parts.iter().any(|part| !part.is_nvidia);
-    if lacks && is_ours {
+    // nor does anybody build a whole environment
+    let is_environment = artefact.kind == ArtefactKind::Directory && parts.len() > 1;
+    if lacks && is_ours && !is_environment {
         fixes.extend(build(device));
     }
     fixes.sort_by_key(|fix| fix.kind);
@@ -121,7 +128,7 @@ fn for_host(artefact: &Artefact, deciding: &[usize], owners: &[Option<Package>],
 struct About<'a> {
     artefact: &'a Artefact,
     device: &'a Device,
-    verdict: &'a crate::MemberVerdict,
+    verdict: &'a MemberVerdict,
 }
 
 impl About<'_> {

@@ -63,7 +63,7 @@ fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
         let counted = member.verdicts.first().map(|verdict| verdict.verdict != Verdict::NoDeviceCode);
         !counted.unwrap_or(true)
     });
-    if at.artefact.members.is_empty() && at.has_unread {
+    if (at.artefact.members.is_empty() && at.has_unread) || at.artefact.is_beside() {
         return;
     }
     if at.artefact.members.is_empty() || (nothing && !judged.verdicts.is_empty()) {

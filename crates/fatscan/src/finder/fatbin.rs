@@ -14,6 +14,9 @@ const COMPARE: u64 = 256 * 1024;
 /// Payloads of a bare fatbin up to this size are decoded and compared in any case.
 const BARE: u64 = 1024 * 1024;
 
+/// The driver takes the size of a fatbin for a signed number of 32 bits. Source: `bechirBOUALI/cuda-fatbin-precedence`.
+const SIGNED: u64 = i32::MAX as u64;
+
 /// One entry while its chain is read.
 struct Step {
     images: Vec<Image>,
@@ -39,6 +42,9 @@ impl<S: ByteStream> Finder<'_, '_, S> {
                 return;
             }
         };
+        if header.size > SIGNED {
+            self.issue(Code::SizeSigned, Some(start), format!("{} bytes", header.size));
+        }
         if header.size == 0 {
             self.harvest.empty_fatbins = self.harvest.empty_fatbins.saturating_add(1);
             self.stream.skip(header_size);

@@ -70,32 +70,39 @@ pub(super) fn limit(modules: &[Judged<'_>]) -> Option<(Limit, bool)> {
     Some((Limit { kind: LimitKind::EmptyKernels, count: empty, of: all, text }, loaded.reaches(9, 10)))
 }
 
-/// Whether what loads somewhere is so much smaller than what is beside it that its kernels may be empty: then a scan with
-/// [`crate::KernelDepth::Names`] tells more, and [`crate::judge`] of its report takes it into account.
+/// Members, by the indices of artefact and member, of which what loads somewhere is so much smaller than what is beside it
+/// that its kernels may be empty: in half of the modules that load at most a quarter. A scan with
+/// [`crate::KernelDepth::Names`] tells more of them, and [`crate::judge`] of its report takes it into account.
 #[must_use]
-pub fn wants_kernels(report: &Report, judgement: &Judgement) -> bool {
-    report.artefacts.iter().zip(&judgement.artefacts).any(|(artefact, judged)| {
-        (0..judgement.devices.len()).any(|device| {
-            standing(judged, device).iter().any(|part| {
-                let members = part.members.iter().filter_map(|member| artefact.members.get(*member));
-                let modules: Vec<&Module> = members.flat_map(|member| &member.modules).collect();
+pub fn wants_kernels(report: &Report, judgement: &Judgement) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (place, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
+        for device in 0..judgement.devices.len() {
+            for part in standing(judged, device) {
                 let archs: Vec<Arch> = part.verdict.loads.iter().map(|load| load.arch).collect();
-                is_small(&modules, &archs)
-            })
-        })
-    })
+                for index in part.members {
+                    let Some(member) = artefact.members.get(index) else { continue };
+                    if is_small(&member.modules, &archs) && !found.contains(&(place, index)) {
+                        found.push((place, index));
+                    }
+                }
+            }
+        }
+    }
+    found
 }
 
-/// Whether the images of these architectures are together less than half as large as the largest of their modules.
-fn is_small(modules: &[&Module], archs: &[Arch]) -> bool {
+/// Whether the images of these architectures are small in half of the modules that have one.
+fn is_small(modules: &[Module], archs: &[Arch]) -> bool {
     let size = |image: &Image| image.unpacked_bytes.unwrap_or(0);
-    let (mut own, mut most) = (0_u64, 0_u64);
+    let (mut small, mut all) = (0_usize, 0_usize);
     for module in modules {
         let sass = || module.images.iter().filter(|image| image.kind == CodeKind::Sass && image.kernels.is_none());
         let loaded = sass().filter(|image| image.arch.is_some_and(|arch| archs.contains(&arch)));
-        let Some(loaded) = loaded.map(size).min() else { continue };
-        own = own.saturating_add(loaded);
-        most = most.saturating_add(sass().map(size).max().unwrap_or(0));
+        let Some(loaded) = loaded.map(size).max() else { continue };
+        let most = sass().map(size).max().unwrap_or(0);
+        all = all.saturating_add(1);
+        small = small.saturating_add(usize::from(loaded.saturating_mul(4) <= most));
     }
-    own.saturating_mul(2) < most
+    small > 0 && small.saturating_mul(2) >= all
 }

@@ -155,7 +155,9 @@ fn add_up(modules: &[Judged<'_>], device: &Device, dispatches: bool) -> MemberVe
     if dispatches {
         let word = if usable > 0 { loaded_word(modules) } else { Verdict::DriverTooOld };
         verdict.verdict = word;
-        verdict.explain(modules, |judged| if usable > 0 { judged.is_usable() } else { judged.fits() });
+        // one that loads is enough: a single PTX among native code asks nothing of the driver
+        let best = modules.iter().filter(|judged| judged.fits()).map(|judged| judged.verdict.verdict).min();
+        verdict.explain(modules, |judged| Some(judged.verdict.verdict) == best);
         if usable < modules.len() {
             let text = format!(
                 "{usable} of {} modules load on this GPU; the library, known by its name, picks among them by itself",

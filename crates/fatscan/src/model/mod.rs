@@ -80,6 +80,15 @@ pub struct Artefact {
     pub members: Vec<Member>,
 }
 
+impl Artefact {
+    /// Whether it is an archive without native files that was found below a directory, and no wheel: data of a program.
+    #[must_use]
+    pub fn is_beside(&self) -> bool {
+        let is_found = self.at.steps.len() > 1;
+        is_found && self.kind == ArtefactKind::Zip && self.members.is_empty() && self.members_without_code == 0
+    }
+}
+
 /// Kinds of artefacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
