@@ -425,7 +425,7 @@ impl<W: Write> Page<'_, W> {
         if !verdict.verdict.is_usable() || verdict.reasons.iter().any(|reason| is_remark(reason.code)) {
             let is_new = |reason: &&Reason| {
                 let is_condition = reason.needs_driver.is_some() || reason.needs_cuda.is_some();
-                !above.contains(&&reason.text) && !(is_assumed && is_condition)
+                !(above.contains(&&reason.text) || is_assumed && is_condition)
             };
             for reason in verdict.reasons.iter().filter(is_new) {
                 self.para(6, &reason.text)?;
