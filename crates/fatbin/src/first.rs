@@ -81,7 +81,7 @@ mod tests {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (state >> 24) as u8
         };
-        (0..bytes).map(|at| if at % 700 < 300 { (at % 7) as u8 } else { next() }).collect()
+        (0..bytes).map(|at| if at % 700 < 300 { u8::try_from(at % 7).unwrap() } else { next() }).collect()
     }
 
     #[test]
