@@ -303,6 +303,34 @@ fn json_holds_the_contract_for_every_verdict() {
 }
 
 #[test]
+fn the_headline_names_what_fails_apart_from_what_is_not_certain() {
+    const OBFUSCATED: u64 = 0x1_0000;
+    let folder = Folder::new();
+    // for older GPUs; one for newer ones would be an addition for those
+    let fails = library(&[module(&["70"])]);
+    let runs = library(&[module(&["80"])]);
+    let doubtful = library(&[vec![ptx("80", (8, 0)).flag(OBFUSCATED)]]);
+    let line = |members: &[(&str, &Vec<u8>)]| {
+        let members: Vec<(&str, Vec<u8>)> = members.iter().map(|(name, bytes)| (*name, (*bytes).clone())).collect();
+        let run = explain(&[&folder.write("x-1.0-py3-none-any.whl", wheel(&members)), "--gpu", "8.0"]);
+        run.out.lines().skip(2).take_while(|line| !line.starts_with("  ")).collect::<Vec<_>>().join(" ")
+    };
+    let (a, b, c) = ("a/x.so", "b/x.so", "c/y.so");
+    assert_eq!(
+        line(&[(a, &fails), (b, &runs), (c, &doubtful)]),
+        "partial: 1 of 3 libraries does not run in full on this GPU: `a/x.so`; whether `y.so` runs in full is not certain"
+    );
+    assert_eq!(
+        line(&[(a, &runs), (c, &doubtful)]),
+        "partial: whether 1 of 2 libraries runs in full is not certain: `y.so`"
+    );
+    assert_eq!(
+        line(&[(a, &fails), (b, &fails), (c, &runs)]),
+        "partial: 2 of 3 libraries do not run in full on this GPU: `a/x.so`, `b/x.so`"
+    );
+}
+
+#[test]
 fn alternatives_are_one_or_many() {
     let folder = Folder::new();
     let path = folder.write(

@@ -8,7 +8,7 @@
     reason = "tests"
 )]
 
-use fatscan::{Code, Holds, Level, Options, Policy, Report, judge, scan_bytes};
+use fatscan::{Code, Holds, Input, Level, Options, Policy, Report, Scanner, judge, scan_bytes};
 use gpu_arch::rules::{Coverage, Device, Verdict, sass_covers};
 use gpu_arch::{Arch, Capability};
 use testkit::cubin::Cubin;
@@ -191,4 +191,46 @@ fn nothing_passes_that_its_payload_refutes() {
         refused += usize::from(nearest.is_some() && !usable);
     }
     assert!(passed > 60 && refused > 20, "{passed} {refused}");
+}
+
+/// `cmp` with the magic as its operand, and what stands behind it in a library of cuDNN 9.26: `.text` at 0x9b8e5f8.
+#[test]
+fn the_magic_as_an_operand_with_a_size_of_terabytes_is_program_code() {
+    let code = [
+        0x50, 0xed, 0x55, 0xba, 1, 0, 0x10, 0, 0x41, 0xc7, 0x84, 0x24, 0xc0, 2, 0, 0, 0, 0, 0x80, 0x3f, 0x49, 0x89, 4,
+        0x24, 0x49, 0x8b, 0x44, 0x24, 0x18, 0x49, 0xc7, 0x84, 0x24, 0xc8, 2, 0, 0, 0, 0, 0, 0, 0x49, 0xc7, 0x84, 0x24,
+        0xd0, 2, 0, 0, 0, 0, 0, 0, 0x49, 0xc7, 0x84, 0x24, 0xd8, 2, 0, 0, 0, 0, 0, 0, 0x49, 0xc7, 0x44, 0x24, 8, 0, 0,
+        0, 0, 0x49, 0x39, 0xc7, 0x49, 0xc7, 0x44,
+    ];
+    let module = fatbin(&[Entry::sass("80", Cubin::abi7("80").bytes())]);
+    let elf = Elf::shared().section(".text", &code).section(".nv_fatbin", &module).bytes();
+    let report = scan_bytes("x.so", &elf, &Options::for_judging());
+    assert_eq!(report.diagnostics, []);
+    assert_eq!(report.artefacts[0].members[0].modules.len(), 1);
+}
+
+#[test]
+fn for_some_devices_only_what_they_could_select_is_looked_into() {
+    // every label is a lie: 8.0 may take the SASS and the text for 75, 7.5 that text, 12.0 both texts
+    let wrong = Cubin::abi7("70").bytes();
+    let text = b".version 8.0\n.target sm_50\n.visible .entry k() { ret; }\n\0";
+    let ptx = |arch: &str| Entry { payload: text.to_vec(), ..Entry::ptx(arch, (8, 0), "") };
+    let module = [Entry::sass("80", wrong.clone()), Entry::sass("90a", wrong), ptx("75"), ptx("120")];
+    let module = module.map(|entry| entry.compressed(Codec::Zstd));
+    let elf = Elf::shared().section(".nv_fatbin", &fatbin(&module)).bytes();
+    let read = |devices: &[&str]| {
+        let devices: Vec<Device> = devices.iter().map(|on| Device::of(on.parse().unwrap())).collect();
+        let scanner = Scanner::new(Options::for_judging()).unwrap().for_devices(&devices);
+        let report = scanner.report(&[Input::Bytes { name: "x.so", bytes: &elf }]);
+        let images = &report.artefacts[0].members[0].modules[0].images;
+        let read: Vec<bool> = images.iter().map(|image| image.holds.is_some()).collect();
+        assert_eq!(report.diagnostics.len(), read.iter().filter(|read| **read).count());
+        read
+    };
+    assert_eq!(read(&[]), [true; 4]);
+    assert_eq!(read(&["7.5"]), [false, false, true, false]);
+    assert_eq!(read(&["8.0"]), [true, false, true, false]);
+    assert_eq!(read(&["9.0"]), [false, true, true, false]);
+    assert_eq!(read(&["7.5", "9.0"]), [false, true, true, false]);
+    assert_eq!(read(&["12.0"]), [false, false, true, true]);
 }

@@ -67,8 +67,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
+    let wants_all = !demands.contains.is_empty() || demands.strict;
     let (report, mut judgement) =
-        list::judged(&args.paths, &args.common, depths, &devices, &policy, |report| choose(report, args))?;
+        list::judged(&args.paths, &args.common, depths, &devices, &policy, wants_all, |report| choose(report, args))?;
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
     match args.format {

@@ -99,7 +99,13 @@ pub(crate) enum Depth {
 
 /// Scans with a progress bar, on as many threads as were asked for.
 pub(crate) fn scan(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<Report, Failure> {
+    scan_for(paths, common, depth, &[])
+}
+
+/// The same for some devices only; none: whatever the device.
+fn scan_for(paths: &[PathBuf], common: &Common, depth: Depth, devices: &[Device]) -> Result<Report, Failure> {
     let (scanner, paths) = prepare(paths, common, depth)?;
+    let scanner = scanner.for_devices(devices);
     let bar = Bar::start(scanner.progress());
     let report = scanner.report(&inputs(&paths));
     bar.finish();
@@ -136,7 +142,7 @@ pub(crate) fn options(common: &Common, depth: Depth) -> Options {
     options
 }
 
-/// Scans and judges. Where what loads is suspiciously small, kernels are read too: they may be empty. `choose` leaves in
+/// Scans and judges. Only payloads that one of the devices could select are looked into, unless `wants_all`. Where what loads is suspiciously small, kernels are read too: they may be empty. `choose` leaves in
 /// each report what is asked for.
 pub(crate) fn judged(
     paths: &[PathBuf],
@@ -144,9 +150,10 @@ pub(crate) fn judged(
     (depth, deeper): (Depth, Depth),
     devices: &[Device],
     policy: &Policy,
+    wants_all: bool,
     choose: impl Fn(&mut Report) -> Result<(), Failure>,
 ) -> Result<(Report, Judgement), Failure> {
-    let mut report = scan(paths, common, depth)?;
+    let mut report = scan_for(paths, common, depth, if wants_all { &[] } else { devices })?;
     choose(&mut report)?;
     let judgement = judge(&report, devices, policy)?;
     let suspects = if depth == deeper { Vec::new() } else { wants_kernels(&report, &judgement) };

@@ -146,6 +146,8 @@ pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnost
             None => shown.push((own, 0)),
         }
     }
+    // how many are not shown comes behind those that are
+    shown.sort_by_key(|(own, _)| own.code == Code::LimitDiagnostics);
     say(|out| shown.into_iter().try_for_each(|(own, more)| diagnostic(out, own, more)));
 }
 

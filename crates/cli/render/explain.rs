@@ -11,6 +11,7 @@ use fatscan::{
 use gpu_arch::catalogue::{self, CudaError};
 use gpu_arch::rules::{Device, Environment, Reason, ReasonCode, Verdict};
 
+use super::headline::{few, file, headline, is_limited, of_files, shortened};
 use crate::terminal::{count, width, wrap};
 use crate::{escape, output};
 
@@ -288,10 +289,17 @@ impl<W: Write> Page<'_, W> {
             let facts = Facts { above: &above, is_optional: optional(place), same: &same, is_assumed };
             self.file(member, judged, verdict, &facts)?;
         }
-        let what =
-            ["load in full", "without device code that counts", "measure programs, by their names, and decide nothing"];
-        for (names, what) in quiet.iter().zip(what) {
+        let what = [
+            ("loads in full", "load in full"),
+            ("without device code that counts", "without device code that counts"),
+            (
+                "measures programs, by its name, and decides nothing",
+                "measure programs, by their names, and decide nothing",
+            ),
+        ];
+        for (names, (one, more)) in quiet.iter().zip(what) {
             if !names.is_empty() {
+                let what = if names.len() == 1 { one } else { more };
                 let files = count(names.len(), "file", "files");
                 let names: Vec<&str> = names.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect();
                 self.para(2, &format!("{files} {what}: {}", escape::text(&shortened(&names))))?;
@@ -510,101 +518,6 @@ impl<W: Write> Page<'_, W> {
         let text = wrap(&words(text), indent, indent, self.width);
         writeln!(self.out, "{}{text}", " ".repeat(indent))
     }
-}
-
-/// The word of a verdict, and a sentence that is true of the whole artefact or names its part.
-fn headline(artefact: &Artefact, whole: &ArtefactVerdict, parts: &[Standing<'_>]) -> (&'static str, String) {
-    let verdict = &whole.verdict;
-    let (word, meaning) = sentence(verdict.verdict);
-    let limited = parts.iter().any(|part| is_limited(part.verdict)) || !whole.optional.is_empty();
-    match verdict.verdict {
-        Verdict::Native if limited => ("native", "it runs on this GPU, with the limits below".to_owned()),
-        Verdict::Jit if whole.parts > 1 => {
-            let compiled =
-                parts.iter().filter(|part| part.verdict.verdict == Verdict::Jit && !part.is_optional).count();
-            let own = parts.iter().filter(|part| part.verdict.verdict == Verdict::Jit && !part.is_optional);
-            let names: Vec<String> = own.map(|part| file(artefact, part)).collect();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let text = format!(
-                "all of it runs; the driver compiles portable code of {compiled} of {} libraries at the first start (slow \
-                 once): {}",
-                whole.parts,
-                shortened(&names)
-            );
-            (word, text)
-        }
-        Verdict::Partial | Verdict::NotCovered | Verdict::DriverTooOld | Verdict::Unknown if whole.parts > 1 => {
-            let failing: Vec<&Standing<'_>> =
-                parts.iter().filter(|part| !part.is_optional && !part.verdict.verdict.is_usable()).collect();
-            let wait = failing.iter().all(|part| part.verdict.verdict == Verdict::DriverTooOld);
-            let (own, all) = (failing.len(), whole.parts);
-            let names: Vec<String> = failing.iter().map(|part| file(artefact, part)).collect();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let what = if wait { "this driver is too old for" } else { "do not run in full on this GPU" };
-            let all_fail = own == all;
-            let text = match (wait, all_fail) {
-                (true, true) => format!("{what} all {all} libraries"),
-                (true, false) => format!("{what} {own} of {all} libraries: {}", shortened(&names)),
-                (false, true) => meaning.to_owned(),
-                (false, false) if own == 1 => {
-                    format!("1 of {all} libraries does not run in full on this GPU: {}", shortened(&names))
-                }
-                (false, false) => format!("{own} of {all} libraries {what}: {}", shortened(&names)),
-            };
-            (word, text)
-        }
-        _ => (word, meaning.to_owned()),
-    }
-}
-
-/// Whether more is missing than what is picked by device.
-fn is_limited(verdict: &MemberVerdict) -> bool {
-    verdict.limits.iter().any(|limit| limit.kind != LimitKind::Specialised)
-}
-
-/// The name of the file that a part is.
-fn file(artefact: &Artefact, part: &Standing<'_>) -> String {
-    let member = part.members.first().and_then(|member| artefact.members.get(*member));
-    let path = member.map(|member| member.path.as_str()).unwrap_or_default();
-    let name = format!("`{}`", path.rsplit(['/', '!']).next().unwrap_or(path));
-    match part.members.len() {
-        1 => name,
-        number => format!("{number} loose files ({name}, ...)"),
-    }
-}
-
-/// The files that ask something of the driver, in brackets: nothing where all do.
-fn of_files(artefact: &Artefact, parts: &[Standing<'_>], reason: &Reason) -> String {
-    let asks = |part: &&Standing<'_>| {
-        let mut own = part.verdict.reasons.iter();
-        own.any(|own| {
-            own.code == reason.code && own.needs_driver == reason.needs_driver && own.needs_cuda == reason.needs_cuda
-        })
-    };
-    let own: Vec<&Standing<'_>> = parts.iter().filter(asks).collect();
-    let counted = parts.iter().filter(|part| !part.is_optional).count();
-    match own.as_slice() {
-        _ if own.len() >= counted => String::new(),
-        [] => String::new(),
-        [first] => format!(" ({})", file(artefact, first)),
-        own => format!(" ({} libraries)", own.len()),
-    }
-}
-
-/// The first of some names, and how many more there are.
-fn shortened(names: &[&str]) -> String {
-    first_of(names, 8)
-}
-
-/// The same in fewer words.
-fn few(names: &[&str]) -> String {
-    first_of(names, 3)
-}
-
-fn first_of(names: &[&str], shown: usize) -> String {
-    let more = names.len().saturating_sub(shown);
-    let first = names.iter().take(shown).copied().collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{first} and {more} more") } else { first }
 }
 
 /// A reason as people read it: with the error that programs report, or as what is assumed of the driver.

@@ -4,6 +4,7 @@ pub(crate) mod check;
 mod csv;
 mod data;
 pub(crate) mod explain;
+mod headline;
 pub(crate) mod kernels;
 pub(crate) mod lines;
 mod markdown;

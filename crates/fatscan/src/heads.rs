@@ -10,9 +10,11 @@ use crate::finder;
 use crate::inspect::Scratch;
 use crate::model::{CodeKind, Holds, Image, Linkage, agree};
 
-/// Bytes of a payload as it is stored that are looked at, one after the other until they are enough: the start, the first
-/// block of any zstd frame, a text behind long comments.
-const STEPS: [u64; 3] = [4 << 10, 132 << 10, 1 << 20];
+/// Bytes of a payload as it is stored, and of the text in it, that are looked at, one after the other until they are
+/// enough: the start, the first block of any zstd frame, a text behind long comments.
+const STEPS: [(u64, usize); 3] = [(4 << 10, 4 << 10), (132 << 10, TEXT), (MOST, TEXT)];
+/// Bytes of a payload that are looked at.
+const MOST: u64 = 1 << 20;
 /// Bytes behind a cubin that may be padding.
 const SLACK: u64 = 64;
 /// Bytes of a text that its head is looked for in.
@@ -27,11 +29,9 @@ pub(crate) fn read(
     scratch: &mut Scratch,
     say: &mut dyn FnMut(Code, String),
 ) {
-    let wanted = match image.kind {
-        CodeKind::Sass => cubin::HEAD_SIZE,
-        CodeKind::Ptx => TEXT,
-        _ => return,
-    };
+    if !matches!(image.kind, CodeKind::Sass | CodeKind::Ptx) {
+        return;
+    }
     if header.flags.contains(Flags::SCRAMBLED) {
         image.holds = Some(Holds::Obfuscated);
         return;
@@ -39,27 +39,27 @@ pub(crate) fn read(
     let stored = header.stored_size().min(header.padded_size);
     let is_plain = header.compression() == Compression::None;
     let mut holds = None;
-    for most in STEPS {
+    for (most, text_size) in STEPS {
+        let wanted = if image.kind == CodeKind::Sass { cubin::HEAD_SIZE } else { text_size };
         let Ok(size) = usize::try_from(stored.min(most)) else { return };
         stream.fill(size);
         let window = stream.window();
         let bytes = window.get(..size).unwrap_or(window);
         let is_all = stored <= most || bytes.len() < size;
         let decoded = scratch.decoder.decode_first(header, bytes, wanted, &mut scratch.buffer);
-        let is_cut = !is_all && scratch.buffer.len() < wanted;
+        let is_end = is_all && scratch.buffer.len() < wanted;
         holds = match (decoded, image.kind) {
             (Err(error), _) if error.kind == ErrorKind::Corrupt => Some(Holds::Foreign),
             (Err(_), _) => Some(Holds::Unclear),
             (Ok(()), CodeKind::Sass) => sass(&scratch.buffer, image, compat, is_plain),
-            (Ok(()), _) => text(&scratch.buffer, is_all && scratch.buffer.len() < wanted),
+            (Ok(()), _) => text(&scratch.buffer, is_end),
         };
-        if !is_cut
-            || matches!(holds, Some(Holds::Code { .. } | Holds::Foreign)) && scratch.buffer.len() >= cubin::HEAD_SIZE
-        {
+        let is_sure = matches!(holds, Some(Holds::Code { .. } | Holds::Foreign));
+        if is_end || is_sure && scratch.buffer.len() >= cubin::HEAD_SIZE {
             break;
         }
     }
-    if is_plain && image.kind == CodeKind::Ptx && stored <= STEPS[2] {
+    if is_plain && image.kind == CodeKind::Ptx && stored <= MOST {
         let size = usize::try_from(stored).unwrap_or(0);
         stream.fill(size);
         if stream.window().get(..size).is_some_and(|text| memchr::memchr(0, text).is_none()) {

@@ -6,8 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fatscan_containers::{Limits, Memory};
 use foldhash::HashSet;
+use gpu_arch::Target;
+use gpu_arch::rules::{Device, may_select};
 use rayon::ThreadPool;
 
+use crate::model::{CodeKind, Image};
 use crate::options::Options;
 use crate::progress::Progress;
 
@@ -19,6 +22,8 @@ pub(crate) struct Run {
     pub(crate) memory: Memory,
     pub(crate) names: Names,
     pub(crate) progress: Progress,
+    /// What is judged; none: anything.
+    devices: Arc<[Device]>,
     stop: AtomicBool,
     /// Images, kernels and bytes of text that all threads hold, delivered ones too.
     images: AtomicUsize,
@@ -81,11 +86,26 @@ impl Run {
             pool,
             names: Names::default(),
             progress,
+            devices: Arc::default(),
             stop: AtomicBool::new(false),
             images: AtomicUsize::new(0),
             kernels: AtomicUsize::new(0),
             text: AtomicUsize::new(0),
         }
+    }
+
+    pub(crate) fn for_devices(self, devices: Arc<[Device]>) -> Self {
+        Self { devices, ..self }
+    }
+
+    /// Whether what an image holds can decide anything: one of the devices could select it.
+    pub(crate) fn counts(&self, image: &Image) -> bool {
+        let label = match (image.arch, image.kind) {
+            (Some(arch), CodeKind::Sass) => Target::Sass(arch),
+            (Some(arch), CodeKind::Ptx) => Target::Ptx(arch, None),
+            _ => return true,
+        };
+        self.devices.is_empty() || self.devices.iter().any(|device| may_select(label, device))
     }
 
     pub(crate) const fn limits(&self) -> &Limits {

@@ -42,9 +42,6 @@ impl<S: ByteStream> Finder<'_, '_, S> {
                 return;
             }
         };
-        if header.size > SIGNED {
-            self.issue(Code::SizeSigned, Some(start), format!("{} bytes", header.size));
-        }
         if header.size == 0 {
             self.harvest.empty_fatbins = self.harvest.empty_fatbins.saturating_add(1);
             self.stream.skip(header_size);
@@ -58,6 +55,9 @@ impl<S: ByteStream> Finder<'_, '_, S> {
                 self.issue(Code::FatbinHeader, Some(start), ErrorKind::NotAnEntry.to_string());
             }
             return;
+        }
+        if header.size > SIGNED && (start == 0 || matches!(first, Some(Ok(_)))) {
+            self.issue(Code::SizeSigned, Some(start), format!("{} bytes", header.size));
         }
         // a fatbin inside the stated size of a damaged one: that one's payloads end here
         let nested = start < self.shadow_end;
@@ -237,7 +237,7 @@ impl<S: ByteStream> Finder<'_, '_, S> {
             step.images.iter_mut().for_each(|image| image.holds = Some(Holds::Foreign));
             return;
         }
-        if begins && let Some(image) = step.images.first_mut() {
+        if begins && let Some(image) = step.images.first_mut().filter(|image| self.run.counts(image)) {
             let compat = Entry::new(record, &[]).ok().and_then(|entry| entry.compat().ok().flatten());
             let issues = &mut step.issues;
             heads::read(self.stream, header, compat, image, &mut self.scratch, &mut |code, detail| {

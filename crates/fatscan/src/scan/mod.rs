@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fatscan_containers::{ByteStream, Source};
+use gpu_arch::rules::Device;
 use rayon::ThreadPool;
 
 use self::collect::Collect;
@@ -104,6 +105,7 @@ pub struct Scanner {
     options: Options,
     progress: Progress,
     pool: Arc<ThreadPool>,
+    devices: Arc<[Device]>,
 }
 
 impl Scanner {
@@ -112,7 +114,15 @@ impl Scanner {
     /// # Errors
     /// The system's words where it gives no threads.
     pub fn new(options: Options) -> Result<Self, String> {
-        Ok(Self { pool: Arc::new(parallel::pool(options.threads)?), options, progress: Progress::default() })
+        let pool = Arc::new(parallel::pool(options.threads)?);
+        Ok(Self { pool, options, progress: Progress::default(), devices: Arc::default() })
+    }
+
+    /// For these devices and no others: of the payloads that [`Options::entry_functions`] asks for, only those are looked
+    /// into that one of them could select. Without devices all are.
+    #[must_use]
+    pub fn for_devices(self, devices: &[Device]) -> Self {
+        Self { devices: devices.into(), ..self }
     }
 
     /// How far its scans are, all together.
@@ -125,6 +135,7 @@ impl Scanner {
     /// [`Unread`].
     pub fn scan(&self, inputs: &[Input<'_>], sink: &mut dyn Sink) -> ControlFlow<()> {
         let run = Run::new(&self.options, Arc::clone(&self.pool), self.progress.clone());
+        let run = run.for_devices(Arc::clone(&self.devices));
         let mut roots = Vec::new();
         let mut tasks = Vec::new();
         for input in inputs {

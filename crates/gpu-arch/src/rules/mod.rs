@@ -46,5 +46,5 @@ pub use environment::Environment;
 pub use fit::{Fit, runs};
 pub use module::{ModuleVerdict, judge_module};
 pub use reason::{Reason, ReasonCode};
-pub use select::select;
+pub use select::{may_select, select};
 pub use verdict::Verdict;

@@ -30,6 +30,13 @@ pub fn select(images: &[Code], device: &Device, environment: &Environment) -> Op
     select_for(images, device, &Known::of(device), environment)
 }
 
+/// Whether the driver may select an image of this label on this device, where others do not come before it. The payload of
+/// one that it cannot select says nothing of what runs there.
+#[must_use]
+pub fn may_select(label: Target, device: &Device) -> bool {
+    coverage(&Code::new(label), label, device, &Known::of(device)) != Coverage::No
+}
+
 /// As [`select`], with the driver's facts looked up before.
 pub(super) fn select_for(images: &[Code], device: &Device, known: &Known, environment: &Environment) -> Option<usize> {
     let candidates = images.iter().enumerate().filter_map(|(index, code)| {
