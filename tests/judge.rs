@@ -9,10 +9,13 @@
     reason = "tests"
 )]
 
-use fatscan::{ArtefactKind, Judgement, Member, MemberVerdict, Options, Policy, Report, judge};
+use fatscan::{
+    ArtefactKind, Judgement, KernelDepth, LimitKind, Member, MemberVerdict, Options, Policy, Report, judge,
+    wants_kernels,
+};
 use gpu_arch::rules::{Device, Driver, Environment, ReasonCode, Verdict};
 use gpu_arch::{CudaVersion, DriverVersion};
-use testkit::cubin::Cubin;
+use testkit::cubin::{Cubin, Function};
 use testkit::elf::Elf;
 use testkit::fatbin::{Codec, Entry, fatbin, flag};
 use testkit::pe::Pe;
@@ -536,4 +539,70 @@ fn loose_cubins_are_the_modules_of_one_program() {
     let own = judged([files("a", "80", 60), files("b", "90", 1)].concat(), device("9.0")).artefacts.remove(0);
     assert_eq!(own.verdicts[0].verdict.verdict, Verdict::Partial);
     assert_eq!(judged(both(), device("12.0")).artefacts[0].verdicts[0].verdict.verdict, Verdict::NotCovered);
+}
+
+/// Kernels of so many bytes in images of one module, for 8.0 and for 9.0.
+fn sized(kernels: &[(usize, usize)]) -> Vec<Entry> {
+    let cubin = |arch: &str, sizes: &mut dyn Iterator<Item = usize>| {
+        let function = |(index, size)| Function {
+            name: format!("k{index}"),
+            entry: true,
+            binding: 1,
+            size,
+            registers: 8,
+            shared: 0,
+        };
+        let cubin = sizes.enumerate().map(function).fold(Cubin::abi7(arch).without_functions(), Cubin::function);
+        Entry::sass(arch, cubin.bytes())
+    };
+    vec![cubin("80", &mut kernels.iter().map(|sizes| sizes.0)), cubin("90", &mut kernels.iter().map(|sizes| sizes.1))]
+}
+
+/// A stub has at most 256 bytes and a quarter of the largest copy; more than half of the kernels are a limit, nine tenths of
+/// them decide (docs/VERDICTS.md).
+#[test]
+fn the_thresholds_of_empty_kernels() {
+    let limits = |modules: &[Vec<Entry>]| {
+        let options = Options::for_judging().with_kernels(KernelDepth::Names);
+        let report = fatscan::scan_bytes("x.so", &library(modules).bytes(), &options);
+        let judgement = judge(&report, &[Device::of("8.0".parse().unwrap())], &Policy::default()).unwrap();
+        let own = &judgement.artefacts[0].members[0].verdicts[0];
+        let limit = own.limits.iter().find(|limit| limit.kind == LimitKind::EmptyKernels);
+        (limit.map(|limit| (limit.count, limit.of)), own.verdict)
+    };
+    let (empty, full) = ((128, 4096), (4096, 4096));
+    for (kernels, expected) in [
+        // a quarter of the largest, and a little more than a quarter
+        (vec![(256, 1024)], Some((1, 1))),
+        (vec![(256, 1023)], None),
+        // 256 bytes, and 257
+        (vec![(257, 40_960)], None),
+        // half of them, and more than half
+        (vec![empty, full], None),
+        (vec![empty, empty, full], Some((2, 3))),
+        (vec![empty, empty, full, full], None),
+    ] {
+        assert_eq!(limits(&[sized(&kernels)]).0, expected, "{kernels:?}");
+    }
+    let share = |empties: usize, all: usize| {
+        let kernels: Vec<(usize, usize)> = (0..all).map(|at| if at < empties { empty } else { full }).collect();
+        limits(&[sized(&kernels)]).1
+    };
+    assert_eq!(share(9, 10), Verdict::Partial);
+    assert_eq!(share(17, 19), Verdict::Native);
+}
+
+/// Kernels are read where what loads is at most a quarter of the largest image beside it in at least half of the modules.
+#[test]
+fn where_what_loads_is_small_kernels_are_wanted() {
+    let wants = |modules: &[Vec<Entry>]| {
+        let report = report(vec![member("x.so", &library(modules).bytes())]);
+        let judgement = judge(&report, &[Device::of("8.0".parse().unwrap())], &Policy::default()).unwrap();
+        wants_kernels(&report, &judgement)
+    };
+    let (small, like) = (sized(&[(128, 65_536)]), sized(&[(4096, 4096)]));
+    assert_eq!(wants(&[small.clone()]), [(0, 0)]);
+    assert_eq!(wants(&[small.clone(), like.clone()]), [(0, 0)]);
+    assert_eq!(wants(&[small, like.clone(), like.clone()]), []);
+    assert_eq!(wants(&[like]), []);
 }

@@ -51,7 +51,7 @@ pub(crate) enum Command {
 )]
 pub(crate) struct ListArgs {
     /// Wheels, zip archives, libraries, object files, static archives, fatbins, cubins, PTX, directories; `-` reads
-    /// paths from standard input, one a line
+    /// paths from standard input, one a line or as `find -print0` writes them
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// What to list one by one
@@ -68,6 +68,8 @@ pub(crate) struct ListArgs {
     pub(crate) device: bool,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    #[command(flatten)]
+    pub(crate) files: Files,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -86,6 +88,17 @@ pub(crate) struct Common {
     /// Follow links that lead out of a directory that is given
     #[arg(long)]
     pub(crate) follow_links: bool,
+}
+
+/// Which files of a directory or archive are looked at, and what is one artefact.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Files {
+    /// Leave out files that match, and all below directories that do: "*.libs/*", tests, "**/examples"
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+    /// Of a tree, take each directory so many levels down as an artefact of its own: 2 for software/NAME/VERSION
+    #[arg(long, value_name = "LEVELS", default_value_t = 0, hide_default_value = true)]
+    pub(crate) group_by: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -157,6 +170,8 @@ pub(crate) struct ExplainArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     pub(crate) format: ExplainFormat,
+    #[command(flatten)]
+    pub(crate) files: Files,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -255,9 +270,8 @@ pub(crate) struct CheckArgs {
     /// Look at files that match only
     #[arg(long, value_name = "GLOB")]
     pub(crate) member: Vec<String>,
-    /// Leave out files that match, for example "*.libs/*"
-    #[arg(long, value_name = "GLOB")]
-    pub(crate) exclude: Vec<String>,
+    #[command(flatten)]
+    pub(crate) files: Files,
     /// What an artefact without device code does
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) no_device_code: Option<NoDeviceCode>,
@@ -375,6 +389,8 @@ pub(crate) struct KernelsArgs {
     #[arg(long, value_enum, default_value_t = KernelsFormat::Table)]
     pub(crate) format: KernelsFormat,
     #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
     pub(crate) common: Common,
 }
 
@@ -406,6 +422,8 @@ pub(crate) struct SizeArgs {
     /// How to print it
     #[arg(long, value_enum, default_value_t = PlainFormat::Table)]
     pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) files: Files,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -8,7 +8,7 @@ use fatscan::{Owners, Pattern, Policy, Report};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
-use crate::args::{CheckArgs, CheckFormat, DriverArgs, NoDeviceCode};
+use crate::args::{CheckArgs, CheckFormat, DriverArgs, Files, NoDeviceCode};
 use crate::failure::{CANNOT, Failure};
 use crate::{device, list, render, size, target};
 
@@ -68,8 +68,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
     let wants_all = !demands.contains.is_empty() || demands.strict;
+    // what is left out is read all the same: a gate that leaves out everything is to say so
+    let files = Files { exclude: Vec::new(), group_by: args.files.group_by };
+    let request = list::Request { paths: &args.paths, files: &files, common: &args.common };
     let (report, mut judgement) =
-        list::judged(&args.paths, &args.common, depths, &devices, &policy, wants_all, |report| choose(report, args))?;
+        list::judged(&request, depths, &devices, &policy, wants_all, |report| choose(report, args))?;
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
     match args.format {
@@ -214,7 +217,7 @@ fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
 
 /// Leaves the files that were asked for.
 fn choose(report: &mut Report, args: &CheckArgs) -> Result<(), Failure> {
-    let (wanted, excluded) = (patterns(&args.member, "--member")?, patterns(&args.exclude, "--exclude")?);
+    let (wanted, excluded) = (patterns(&args.member, "--member")?, patterns(&args.files.exclude, "--exclude")?);
     let selection = select(report, &wanted, &excluded);
     // an artefact that the patterns emptied is not one without device code
     if selection.kept == 0 && selection.left_out > 0 {

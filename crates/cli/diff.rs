@@ -13,7 +13,7 @@ use gpu_arch::DriverVersion;
 use gpu_arch::rules::Verdict;
 use serde_json::{Value, json};
 
-use crate::args::{DiffArgs, PlainFormat};
+use crate::args::{DiffArgs, Files, PlainFormat};
 use crate::failure::Failure;
 use crate::terminal::{bytes, count, width, wrap};
 use crate::{escape, list, output};
@@ -78,7 +78,8 @@ fn sides(path: &Path, args: &DiffArgs) -> Result<Vec<Side>, Failure> {
         };
         return Ok(document.artefacts.into_iter().map(side).collect());
     }
-    let report = list::scan(&[path.to_path_buf()], &args.common, list::Depth::Diff)?;
+    let request = list::Request { paths: &[path.to_path_buf()], files: &Files::default(), common: &args.common };
+    let report = list::scan(&request, list::Depth::Diff)?;
     output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error));
     if report.artefacts.is_empty() {
         return Err(Failure::new(format!("`{shown}` cannot be read")));

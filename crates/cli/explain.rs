@@ -38,7 +38,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depth = if args.why { list::Depth::Diff } else { list::Depth::Judge };
     let depths = (depth, list::Depth::Diff);
-    let (report, judgement) = list::judged(&args.paths, &args.common, depths, &devices, &policy, false, |_| Ok(()))?;
+    let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
+    let (report, judgement) = list::judged(&request, depths, &devices, &policy, false, |_| Ok(()))?;
     let owners = Owners::find(&report);
     match args.format {
         ExplainFormat::Text => {

@@ -18,7 +18,7 @@ use self::filter::Filter;
 use self::folder::Folder;
 use self::index::{INDEX, Index};
 use self::names::Names;
-use crate::args::ExtractArgs;
+use crate::args::{ExtractArgs, Files};
 use crate::escape;
 use crate::failure::Failure;
 use crate::terminal::count;
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     let filter = Filter::new(args)?;
     let most = args.max_bytes.as_deref().map(most).transpose()?;
     let depth = if filter.kernel.is_some() { list::Depth::Kernels } else { list::Depth::Headers };
-    let report = list::scan(&args.paths, &args.common, depth)?;
+    let request = list::Request { paths: &args.paths, files: &Files::default(), common: &args.common };
+    let report = list::scan(&request, depth)?;
     let mut jobs = Vec::new();
     for artefact in &report.artefacts {
         for member in &artefact.members {

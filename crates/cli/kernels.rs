@@ -36,7 +36,8 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
         _ => Query::Totals,
     };
     let depth = if args.resources { list::Depth::Resources } else { list::Depth::Kernels };
-    let report = list::scan(&args.paths, &args.common, depth)?;
+    let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
+    let report = list::scan(&request, depth)?;
     let view = View {
         query,
         filter,

@@ -1,7 +1,7 @@
 //! `fatscan list`.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use fatscan::{
 };
 use gpu_arch::rules::Device;
 
-use crate::args::{Common, Format, ListArgs};
+use crate::args::{Common, Files, Format, ListArgs};
 use crate::failure::{CANNOT, Failure};
 use crate::progress::Bar;
 use crate::render::lines::{End, Lines};
@@ -36,7 +36,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     if args.format == Format::Ndjson {
         return lines(args, depth);
     }
-    let report = scan(&args.paths, &args.common, depth)?;
+    let request = Request { paths: &args.paths, files: &args.files, common: &args.common };
+    let report = scan(&request, depth)?;
     let devices = named.or_else(|| asked?.join().ok()).filter(|devices| !devices.is_empty());
     let judgement = match devices {
         Some(devices) => {
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
 
 /// Lines of JSON, each when it is known. They show how far the scan is, so that no bar does.
 fn lines(args: &ListArgs, depth: Depth) -> Result<ExitCode, Failure> {
-    let (scanner, paths) = prepare(&args.paths, &args.common, depth)?;
+    let request = Request { paths: &args.paths, files: &args.files, common: &args.common };
+    let (scanner, paths) = prepare(&request, depth)?;
     let mut lines = Lines::new(output::data(), args.by);
     // how it ended is in the sink
     let _ = scanner.scan(&inputs(&paths), &mut lines);
@@ -97,14 +99,22 @@ pub(crate) enum Depth {
     CheckDiff,
 }
 
+/// What to scan, as it was typed.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) paths: &'a [PathBuf],
+    pub(crate) files: &'a Files,
+    pub(crate) common: &'a Common,
+}
+
 /// Scans with a progress bar, on as many threads as were asked for.
-pub(crate) fn scan(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<Report, Failure> {
-    scan_for(paths, common, depth, &[])
+pub(crate) fn scan(request: &Request<'_>, depth: Depth) -> Result<Report, Failure> {
+    scan_for(request, depth, &[])
 }
 
 /// The same for some devices only; none: whatever the device.
-fn scan_for(paths: &[PathBuf], common: &Common, depth: Depth, devices: &[Device]) -> Result<Report, Failure> {
-    let (scanner, paths) = prepare(paths, common, depth)?;
+fn scan_for(request: &Request<'_>, depth: Depth, devices: &[Device]) -> Result<Report, Failure> {
+    let (scanner, paths) = prepare(request, depth)?;
     let scanner = scanner.for_devices(devices);
     let bar = Bar::start(scanner.progress());
     let report = scanner.report(&inputs(&paths));
@@ -112,13 +122,17 @@ fn scan_for(paths: &[PathBuf], common: &Common, depth: Depth, devices: &[Device]
     Ok(report)
 }
 
-fn prepare(paths: &[PathBuf], common: &Common, depth: Depth) -> Result<(Scanner, Vec<PathBuf>), Failure> {
+fn prepare(request: &Request<'_>, depth: Depth) -> Result<(Scanner, Vec<PathBuf>), Failure> {
+    let Request { paths, files, common } = *request;
     if common.no_color {
         anstream::ColorChoice::Never.write_global();
     }
     let paths = expand(paths)?;
-    let scanner = Scanner::new(options(common, depth)).map_err(|error| Failure::new(format!("no threads: {error}")))?;
-    Ok((scanner, paths))
+    let mut options = options(common, depth);
+    options.group_by = files.group_by;
+    let excluded = crate::check::patterns(&files.exclude, "--exclude")?;
+    let scanner = Scanner::new(options).map_err(|error| Failure::new(format!("no threads: {error}")))?;
+    Ok((scanner.excluding(excluded), paths))
 }
 
 fn inputs(paths: &[PathBuf]) -> Vec<Input<'_>> {
@@ -145,22 +159,21 @@ pub(crate) fn options(common: &Common, depth: Depth) -> Options {
 /// Scans and judges. Only payloads that one of the devices could select are looked into, unless `wants_all`. Where what loads is suspiciously small, kernels are read too: they may be empty. `choose` leaves in
 /// each report what is asked for.
 pub(crate) fn judged(
-    paths: &[PathBuf],
-    common: &Common,
+    request: &Request<'_>,
     (depth, deeper): (Depth, Depth),
     devices: &[Device],
     policy: &Policy,
     wants_all: bool,
     choose: impl Fn(&mut Report) -> Result<(), Failure>,
 ) -> Result<(Report, Judgement), Failure> {
-    let mut report = scan_for(paths, common, depth, if wants_all { &[] } else { devices })?;
+    let mut report = scan_for(request, depth, if wants_all { &[] } else { devices })?;
     choose(&mut report)?;
     let judgement = judge(&report, devices, policy)?;
     let suspects = if depth == deeper { Vec::new() } else { wants_kernels(&report, &judgement) };
     if suspects.is_empty() {
         return Ok((report, judgement));
     }
-    deepen(&mut report, suspects, common, deeper)?;
+    deepen(&mut report, suspects, request.common, deeper)?;
     let judgement = judge(&report, devices, policy)?;
     Ok((report, judgement))
 }
@@ -179,7 +192,8 @@ fn deepen(report: &mut Report, members: Vec<(usize, usize)>, common: &Common, de
         }
     }
     for (path, members) in by_path {
-        let found = scan(&[path], common, depth)?;
+        let request = Request { paths: &[path], files: &Files::default(), common };
+        let found = scan(&request, depth)?;
         for (place, index) in members {
             let own = report.artefacts.get_mut(place).and_then(|artefact| artefact.members.get_mut(index));
             let Some(own) = own else { continue };
@@ -206,9 +220,13 @@ fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             all.push(path.clone());
             continue;
         }
-        for line in io::stdin().lock().split(b'\n') {
-            let line = line.map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))?;
-            let line = line.strip_suffix(b"\r").unwrap_or(&line);
+        let mut text = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut text);
+        read.map_err(|error| Failure::new(format!("standard input cannot be read: {error}")))?;
+        // no path holds a NUL
+        let end = if text.contains(&0) { 0 } else { b'\n' };
+        for line in text.split(|byte| *byte == end) {
+            let line = if end == 0 { line } else { line.strip_suffix(b"\r").unwrap_or(line) };
             if !line.is_empty() {
                 // a file of this name is one
                 all.push(if line == b"-" { PathBuf::from("./-") } else { path_of(line) });

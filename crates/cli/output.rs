@@ -1,6 +1,6 @@
 //! Where words go: data to standard output, everything else to standard error.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -134,36 +134,64 @@ pub(crate) fn complain_of(text: &str, excerpt: &str, hint: Option<&str>) {
 
 /// The diagnostics for people.
 pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
-    // what is said of many places of one file is shown once
-    let mut shown: Vec<(&Diagnostic, usize)> = Vec::new();
-    let mut known: HashMap<(Code, String, Locator), usize> = HashMap::new();
+    // what is said of many places is shown once: of a file, and what is no error of all files
+    let mut shown: Vec<Told<'_>> = Vec::new();
+    let mut known: HashMap<(Code, String, Option<Locator>), usize> = HashMap::new();
     for own in diagnostics {
         let mut file = own.at.clone();
         (file.section, file.offset, file.image) = (None, None, None);
-        let first = *known.entry((own.code, own.message(), file)).or_insert(shown.len());
+        let key = (own.code, own.message(), (own.level == Level::Error).then(|| file.clone()));
+        let first = *known.entry(key).or_insert(shown.len());
         match shown.get_mut(first) {
-            Some((_, more)) => *more = more.saturating_add(1),
-            None => shown.push((own, 0)),
+            Some(told) if told.files.contains(&file) => told.places = told.places.saturating_add(1),
+            Some(told) => {
+                told.files.insert(file);
+                if told.named.len() < NAMED {
+                    told.named.push(own);
+                }
+            }
+            None => shown.push(Told { named: vec![own], places: 0, files: HashSet::from([file]) }),
         }
     }
     // how many are not shown comes behind those that are
-    shown.sort_by_key(|(own, _)| own.code == Code::LimitDiagnostics);
-    say(|out| shown.into_iter().try_for_each(|(own, more)| diagnostic(out, own, more)));
+    let is_rest = |told: &Told<'_>| told.named.iter().any(|own| own.code == Code::LimitDiagnostics);
+    shown.sort_by_key(is_rest);
+    say(|out| shown.iter().try_for_each(|told| diagnostic(out, told)));
 }
 
-fn diagnostic(out: &mut dyn Write, diagnostic: &Diagnostic, more: usize) -> io::Result<()> {
+/// Files that are named with what is said of several.
+const NAMED: usize = 3;
+
+/// What is said of one or of many places.
+struct Told<'a> {
+    /// The first in each of the first files.
+    named: Vec<&'a Diagnostic>,
+    /// More places in files that were met before.
+    places: usize,
+    files: HashSet<Locator>,
+}
+
+fn diagnostic(out: &mut dyn Write, told: &Told<'_>) -> io::Result<()> {
+    let Some(diagnostic) = told.named.first() else { return Ok(()) };
     let (word, style) = match diagnostic.level {
         Level::Error => ("error", AnsiColor::Red.on_default().bold()),
         Level::Warning => ("warning", AnsiColor::Yellow.on_default().bold()),
         Level::Note => ("note", Style::new().bold()),
     };
-    let place = diagnostic.at.to_string();
     writeln!(out, "{style}{word}{style:#}[{}]: {}", diagnostic.code, escape::text(&diagnostic.message()))?;
-    if !place.is_empty() {
+    for place in told.named.iter().map(|own| own.at.to_string()).filter(|place| !place.is_empty()) {
         writeln!(out, "  at `{}`", escape::text(&place))?;
     }
-    if more > 0 {
-        writeln!(out, "  and at {} of this file", crate::terminal::count(more, "more place", "more places"))?;
+    let count = crate::terminal::count;
+    let (places, files) = (told.places, told.files.len().saturating_sub(told.named.len()));
+    match (places, files) {
+        (0, 0) => {}
+        (more, 0) => writeln!(out, "  and at {} of this file", count(more, "more place", "more places"))?,
+        (0, more) => writeln!(out, "  and in {}", count(more, "more file", "more files"))?,
+        (more, files) => {
+            let (more, files) = (count(more, "more place", "more places"), count(files, "more file", "more files"));
+            writeln!(out, "  and at {more}, and in {files}")?;
+        }
     }
     diagnostic.hint().map_or(Ok(()), |hint| writeln!(out, "  hint: {}", escape::text(hint)))
 }

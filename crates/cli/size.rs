@@ -26,7 +26,8 @@ pub(crate) fn run(args: &SizeArgs) -> Result<ExitCode, Failure> {
         None => None,
     };
     let depth = if args.by == SizeBy::Kernel { list::Depth::Kernels } else { list::Depth::Headers };
-    let report = list::scan(&args.paths, &args.common, depth)?;
+    let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
+    let report = list::scan(&request, depth)?;
     match args.format {
         PlainFormat::Table => table(&report, args, budget)?,
         PlainFormat::Json => document(&report, args)?,

@@ -282,7 +282,8 @@ impl Inner<'_> {
     /// The members by name; those that would unpack to more than there is room for, counted in the order of the table, are
     /// not looked at.
     fn jobs<'z>(&self, zip: &'z Zip, record: &'z HashMap<Vec<u8>, [u8; 32]>, room: &mut u64) -> Vec<Job<'z>> {
-        let jobs = zip.members.iter().enumerate().map(|(index, member)| {
+        let wanted = zip.members.iter().enumerate().filter(|(_, member)| !self.run.excludes(&member.name));
+        let jobs = wanted.map(|(index, member)| {
             // whatever is stated, the packed bytes make no more
             let most = member.size.min(member.data.1.saturating_mul(DEFLATE));
             let left = if member.encrypted { Some(*room) } else { room.checked_sub(most) };

@@ -20,6 +20,9 @@ pub struct Options {
     pub follow_links: bool,
     /// Threads; 0 is one for each core.
     pub threads: usize,
+    /// Of a directory that is given, each directory so many levels below it is an artefact of its own; what lies above them
+    /// belongs to the directory. 0: the directory is one.
+    pub group_by: usize,
 }
 
 /// How much of the kernels is read.

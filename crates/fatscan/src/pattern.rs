@@ -44,6 +44,13 @@ impl Pattern {
         let subject = if self.text.contains('/') { path } else { path.rsplit('/').next().unwrap_or(path) };
         self.matcher.is_match(subject)
     }
+
+    /// Whether a path or a directory above it matches: `tests` covers all below any directory of this name.
+    #[must_use]
+    pub fn covers(&self, path: &str) -> bool {
+        let ends = path.bytes().enumerate().filter(|(_, byte)| *byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).any(|end| path.get(..end).is_some_and(|above| self.matches(above)))
+    }
 }
 
 impl PartialEq for Pattern {
@@ -85,6 +92,18 @@ mod tests {
             ("a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false),
         ] {
             assert_eq!(Pattern::new(pattern).unwrap().matches(path), expected, "{pattern} {path}");
+        }
+        for (pattern, path, expected) in [
+            ("tests", "a/tests/b/x.so", true),
+            ("a/tests", "a/tests/b/x.so", true),
+            ("a/tests", "b/a/tests/x.so", false),
+            ("*.libs/*", "x.libs/y/v.so", true),
+            ("*.part", "a/b.part", true),
+            ("test", "a/tests/x.so", false),
+            ("x.so", "x.so", true),
+            ("", "a/x.so", false),
+        ] {
+            assert_eq!(Pattern::new(pattern).unwrap().covers(path), expected, "{pattern} {path}");
         }
         assert!(Pattern::new("a[b").unwrap_err().text.contains("a[b"));
     }

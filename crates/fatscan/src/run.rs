@@ -12,6 +12,7 @@ use rayon::ThreadPool;
 
 use crate::model::{CodeKind, Image};
 use crate::options::Options;
+use crate::pattern::Pattern;
 use crate::progress::Progress;
 
 /// One scan.
@@ -24,6 +25,7 @@ pub(crate) struct Run {
     pub(crate) progress: Progress,
     /// What is judged; none: anything.
     devices: Arc<[Device]>,
+    excluded: Arc<[Pattern]>,
     stop: AtomicBool,
     /// Images, kernels and bytes of text that all threads hold, delivered ones too.
     images: AtomicUsize,
@@ -87,6 +89,7 @@ impl Run {
             names: Names::default(),
             progress,
             devices: Arc::default(),
+            excluded: Arc::default(),
             stop: AtomicBool::new(false),
             images: AtomicUsize::new(0),
             kernels: AtomicUsize::new(0),
@@ -96,6 +99,18 @@ impl Run {
 
     pub(crate) fn for_devices(self, devices: Arc<[Device]>) -> Self {
         Self { devices, ..self }
+    }
+
+    pub(crate) fn excluding(self, excluded: Arc<[Pattern]>) -> Self {
+        Self { excluded, ..self }
+    }
+
+    /// Whether a file below a directory, or in an archive, is left out: by its path there.
+    pub(crate) fn excludes(&self, path: &[u8]) -> bool {
+        !self.excluded.is_empty() && {
+            let path = String::from_utf8_lossy(path);
+            self.excluded.iter().any(|pattern| pattern.covers(&path))
+        }
     }
 
     /// Whether what an image holds can decide anything: one of the devices could select it.

@@ -59,12 +59,13 @@ pub struct Selection {
     pub left_out: usize,
 }
 
-/// Leaves the files of a report that are `wanted` (all, where the list is empty) and not `excluded`, and what there is to
+/// Leaves the files of a report that are `wanted` (all, where the list is empty) and not `excluded`, nor below a directory
+/// that is, and what there is to
 /// say about them. What is said about an artefact as a whole stays.
 pub fn select(report: &mut Report, wanted: &[Pattern], excluded: &[Pattern]) -> Selection {
     let stays = |path: &str| {
         let is_wanted = wanted.is_empty() || wanted.iter().any(|glob| glob.matches(path));
-        is_wanted && !excluded.iter().any(|glob| glob.matches(path))
+        is_wanted && !excluded.iter().any(|glob| glob.covers(path))
     };
     let about = |report: &Report, at: &Locator| {
         let member = report.member_of(at);

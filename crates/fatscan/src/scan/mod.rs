@@ -25,6 +25,7 @@ use crate::locator::Locator;
 use crate::model::{Artefact, Member, Report, Unread};
 use crate::options::Options;
 use crate::parallel;
+use crate::pattern::Pattern;
 use crate::progress::Progress;
 use crate::run::{Allowance, Run};
 
@@ -106,6 +107,7 @@ pub struct Scanner {
     progress: Progress,
     pool: Arc<ThreadPool>,
     devices: Arc<[Device]>,
+    excluded: Arc<[Pattern]>,
 }
 
 impl Scanner {
@@ -115,7 +117,7 @@ impl Scanner {
     /// The system's words where it gives no threads.
     pub fn new(options: Options) -> Result<Self, String> {
         let pool = Arc::new(parallel::pool(options.threads)?);
-        Ok(Self { pool, options, progress: Progress::default(), devices: Arc::default() })
+        Ok(Self { pool, options, progress: Progress::default(), devices: Arc::default(), excluded: Arc::default() })
     }
 
     /// For these devices and no others: of the payloads that [`Options::entry_functions`] asks for, only those are looked
@@ -123,6 +125,13 @@ impl Scanner {
     #[must_use]
     pub fn for_devices(self, devices: &[Device]) -> Self {
         Self { devices: devices.into(), ..self }
+    }
+
+    /// Without the files below a directory, and the members of archives, whose path there one of the patterns covers
+    /// ([`Pattern::covers`]): they are not read. What is given itself stays.
+    #[must_use]
+    pub fn excluding(self, patterns: Vec<Pattern>) -> Self {
+        Self { excluded: patterns.into(), ..self }
     }
 
     /// How far its scans are, all together.
@@ -135,13 +144,14 @@ impl Scanner {
     /// [`Unread`].
     pub fn scan(&self, inputs: &[Input<'_>], sink: &mut dyn Sink) -> ControlFlow<()> {
         let run = Run::new(&self.options, Arc::clone(&self.pool), self.progress.clone());
-        let run = run.for_devices(Arc::clone(&self.devices));
+        let run = run.for_devices(Arc::clone(&self.devices)).excluding(Arc::clone(&self.excluded));
         let mut roots = Vec::new();
         let mut tasks = Vec::new();
-        for input in inputs {
-            let root = Root::new(input, &run);
-            tasks.extend(root.tasks.iter().map(|task| (roots.len(), task.clone())));
-            roots.push(root);
+        for (index, input) in inputs.iter().enumerate() {
+            for root in Root::of(input, index, &run) {
+                tasks.extend(root.tasks.iter().map(|task| (roots.len(), task.clone())));
+                roots.push(root);
+            }
         }
         run.progress.expect(tasks.iter().map(|(_, task)| task.size).fold(0, u64::saturating_add));
         let mut out = Out::new(sink, &run);
@@ -176,16 +186,17 @@ impl Scanner {
         if let [(root, task)] = tasks {
             // its members are the tasks
             open.up_to(*root, out)?;
-            let input = inputs.get(*root);
+            let input = roots.get(*root).and_then(|root| inputs.get(root.input));
             let mut live = Live { out: &mut *out, sums: Sums::default() };
             scan_task(run, task, input, &mut live)?;
             let sums = live.sums;
             open.add(*root, sums);
         } else {
+            let input = |root: usize| roots.get(root).and_then(|root| inputs.get(root.input));
             let work = |(root, task): &(usize, Task)| {
                 let mut kept = Kept::new(run, Allowance::whole(run.limits()));
                 // nothing breaks: what is kept is delivered in its turn
-                let _ = scan_task(run, task, inputs.get(*root), &mut kept);
+                let _ = scan_task(run, task, input(*root), &mut kept);
                 kept
             };
             let flow = parallel::ordered(
@@ -198,7 +209,7 @@ impl Scanner {
                     open.up_to(*root, out)?;
                     let kept = out.committed(kept, &|allowance| {
                         let mut kept = Kept::new(run, allowance);
-                        let _ = self.pool.install(|| scan_task(run, task, inputs.get(*root), &mut kept));
+                        let _ = self.pool.install(|| scan_task(run, task, input(*root), &mut kept));
                         kept
                     });
                     open.add(*root, kept.sums);

@@ -1,7 +1,9 @@
 //! What was given, and the files that it means.
 
 use core::ops::ControlFlow;
-use std::ffi::OsString;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +26,10 @@ pub(super) struct Task {
 }
 
 /// What was given.
+#[derive(Default)]
 pub(super) struct Root {
+    /// Which of the inputs.
+    pub(super) input: usize,
     /// A directory.
     pub(super) directory: Option<Artefact>,
     pub(super) tasks: Vec<Task>,
@@ -34,14 +39,15 @@ pub(super) struct Root {
 }
 
 impl Root {
-    pub(super) fn new(input: &Input<'_>, run: &Run) -> Self {
-        let mut root = Self { directory: None, tasks: Vec::new(), events: Vec::new(), has_unread: false };
+    /// The roots of one input: several where its directories are artefacts of their own.
+    pub(super) fn of(input: &Input<'_>, index: usize, run: &Run) -> Vec<Self> {
+        let mut root = Self { input: index, ..Self::default() };
         match input {
-            Input::Path(path) => root.path(path, run),
+            Input::Path(path) => return root.path(path, run),
             Input::Bytes { name, bytes } => root.named(name, Source::len(bytes)),
             Input::Source { name, source } => root.named(name, source.len()),
         }
-        root
+        vec![root]
     }
 
     fn named(&mut self, name: &str, size: u64) {
@@ -49,55 +55,104 @@ impl Root {
         self.tasks.push(Task { at, size, in_directory: false });
     }
 
-    fn path(&mut self, path: &Path, run: &Run) {
+    fn path(mut self, path: &Path, run: &Run) -> Vec<Self> {
         let at = Locator::given(path.as_os_str());
         let say = |code, detail: &str| Event::Diagnostic(Diagnostic::new(code, at.clone(), detail));
         match std::fs::metadata(path) {
             Err(error) => self.events.push(say(Code::Unreadable, &reason(&error))),
-            Ok(metadata) if metadata.is_dir() => self.tree(path, &at, run),
+            Ok(metadata) if metadata.is_dir() => return self.tree(path, &at, run),
             Ok(metadata) if metadata.is_file() => {
                 self.tasks.push(Task { at, size: metadata.len(), in_directory: false });
             }
             Ok(_) => self.events.push(say(Code::NotAFile, "")),
         }
+        vec![self]
     }
 
-    fn tree(&mut self, path: &Path, at: &Locator, run: &Run) {
+    fn tree(self, path: &Path, at: &Locator, run: &Run) -> Vec<Self> {
         let found = tree(path, run.options.follow_links);
-        let inside = |relative: PathBuf| {
-            if relative.as_os_str().is_empty() {
-                at.clone()
-            } else {
-                at.inside(relative.as_os_str().as_encoded_bytes(), Place::File)
-            }
-        };
-        for (relative, error) in found.problems {
-            let diagnostic = Diagnostic::new(Code::Unreadable, inside(relative), reason(&error));
-            self.events.push(Event::Diagnostic(diagnostic));
+        let mut groups = Groups { path, at, levels: run.options.group_by, input: self.input, roots: BTreeMap::new() };
+        let excluded = |relative: &Path| run.excludes(slashed(relative).as_encoded_bytes());
+        for (relative, error) in found.problems.iter().filter(|(relative, _)| !excluded(relative)) {
+            let (root, at) = groups.of(relative);
+            root.events.push(Event::Diagnostic(Diagnostic::new(Code::Unreadable, at, reason(error))));
         }
-        if !found.outside.is_empty() {
-            let names: Vec<String> = found.outside.iter().take(3).map(|path| path.display().to_string()).collect();
-            let more = found.outside.len().saturating_sub(names.len());
+        let outside: Vec<PathBuf> = found.outside.into_iter().filter(|relative| !excluded(relative)).collect();
+        if !outside.is_empty() {
+            let names: Vec<String> = outside.iter().take(3).map(|path| path.display().to_string()).collect();
+            let more = outside.len().saturating_sub(names.len());
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let detail = format!("{}{more}", names.join(", "));
-            self.events.push(Event::Diagnostic(Diagnostic::new(Code::LeadsOutside, at.clone(), detail)));
+            let (root, at) = groups.of(Path::new(""));
+            root.events.push(Event::Diagnostic(Diagnostic::new(Code::LeadsOutside, at, detail)));
         }
-        for relative in found.outside {
-            let at = inside(relative);
+        for relative in outside {
+            let (root, at) = groups.of(&relative);
             // what is neither a library nor an archive by its name is no loss
             if open::promises(&at.file_name()) {
-                self.has_unread = true;
-                self.events.push(Event::Unread(Unread { at, why: Why::Outside }));
+                root.has_unread = true;
+                root.events.push(Event::Unread(Unread { at, why: Why::Outside }));
             }
         }
-        self.tasks.extend(found.files.into_iter().map(|file| {
-            let size = file.size;
-            Task { at: inside(file.relative), size, in_directory: true }
-        }));
-        // as members are shown: `a-b/x` before `a/x`
-        self.tasks.sort_by_cached_key(|task| task.at.names(1));
-        self.directory = Some(artefact(at.clone(), ArtefactKind::Directory, 0));
+        for file in found.files.into_iter().filter(|file| !excluded(&file.relative)) {
+            let (root, at) = groups.of(&file.relative);
+            root.tasks.push(Task { at, size: file.size, in_directory: true });
+        }
+        groups.finish()
     }
+}
+
+/// A directory, and those below it that are artefacts of their own.
+struct Groups<'a> {
+    path: &'a Path,
+    at: &'a Locator,
+    levels: usize,
+    input: usize,
+    /// By their paths in the directory; what is its own under the empty path.
+    roots: BTreeMap<PathBuf, Root>,
+}
+
+impl Groups<'_> {
+    /// The root that a path in the directory belongs to, and its place.
+    fn of(&mut self, relative: &Path) -> (&mut Root, Locator) {
+        let group = group(relative, self.levels);
+        let at = self.place(&group);
+        let inner = relative.strip_prefix(&group).unwrap_or(relative).as_os_str().as_encoded_bytes();
+        let at = if inner.is_empty() { at } else { at.inside(inner, Place::File) };
+        let input = self.input;
+        (self.roots.entry(group).or_insert_with(|| Root { input, ..Root::default() }), at)
+    }
+
+    fn place(&self, group: &Path) -> Locator {
+        if group.as_os_str().is_empty() { self.at.clone() } else { Locator::given(self.path.join(group).as_os_str()) }
+    }
+
+    fn finish(mut self) -> Vec<Root> {
+        if self.roots.is_empty() {
+            self.of(Path::new(""));
+        }
+        let roots = core::mem::take(&mut self.roots).into_iter().map(|(group, mut root)| {
+            // as members are shown: `a-b/x` before `a/x`
+            root.tasks.sort_by_cached_key(|task| task.at.names(1));
+            root.directory = Some(artefact(self.place(&group), ArtefactKind::Directory, 0));
+            root
+        });
+        roots.collect()
+    }
+}
+
+/// The directory so many levels deep that a file lies in; none where it lies above.
+fn group(file: &Path, levels: usize) -> PathBuf {
+    let folders = file.parent().map(|folder| folder.components().count()).unwrap_or(0);
+    if levels == 0 || folders < levels { PathBuf::new() } else { file.components().take(levels).collect() }
+}
+
+/// A path with `/` between its parts, whatever the system writes.
+fn slashed(path: &Path) -> Cow<'_, OsStr> {
+    if std::path::MAIN_SEPARATOR == '/' {
+        return Cow::Borrowed(path.as_os_str());
+    }
+    Cow::Owned(path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/").into())
 }
 
 /// An artefact without members.
