@@ -601,7 +601,7 @@ fn where_what_loads_is_small_kernels_are_wanted() {
         wants_kernels(&report, &judgement)
     };
     let (small, like) = (sized(&[(128, 65_536)]), sized(&[(4096, 4096)]));
-    assert_eq!(wants(&[small.clone()]), [(0, 0)]);
+    assert_eq!(wants(core::slice::from_ref(&small)), [(0, 0)]);
     assert_eq!(wants(&[small.clone(), like.clone()]), [(0, 0)]);
     assert_eq!(wants(&[small, like.clone(), like.clone()]), []);
     assert_eq!(wants(&[like]), []);
