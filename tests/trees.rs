@@ -1,5 +1,13 @@
 //! Big trees: what is left out, what is one artefact, where the paths come from.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a panic here is a failing test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a panic here is a failing test"
+)]
 
 mod program;
 
@@ -27,7 +35,7 @@ fn software() -> Folder {
 
 fn list(folder: &Folder, arguments: &[&str]) -> (Option<i32>, Document) {
     let path = folder.file("software");
-    let run = run(&[&["list", path.to_str().unwrap(), "--format", "json"], arguments].concat());
+    let run = run([&["list", path.to_str().unwrap(), "--format", "json"], arguments].concat());
     (run.code, serde_json::from_str(&run.out).unwrap())
 }
 
@@ -55,8 +63,8 @@ fn what_is_left_out_is_not_read() {
     assert_eq!((code, paths(&folder, &document).len()), (Some(0), 1));
     // what is given itself is read
     let file = folder.file("software/a/1.0/lib/x.so");
-    assert_eq!(run(&["list", file.to_str().unwrap(), "--exclude", "x.so"]).code, Some(0));
-    let bad = run(&["list", file.to_str().unwrap(), "--exclude", "a[b"]);
+    assert_eq!(run(["list", file.to_str().unwrap(), "--exclude", "x.so"]).code, Some(0));
+    let bad = run(["list", file.to_str().unwrap(), "--exclude", "a[b"]);
     assert_eq!(bad.code, Some(2));
     assert!(bad.err.contains("--exclude: `a[b` is no pattern"), "{}", bad.err);
 }
@@ -65,8 +73,8 @@ fn what_is_left_out_is_not_read() {
 fn a_gate_that_leaves_out_everything_says_so() {
     let folder = software();
     let path = folder.file("software/a");
-    let check = |exclude: &str| run(&["check", path.to_str().unwrap(), "--require", "9.0", "--exclude", exclude]);
-    assert_eq!(run(&["check", path.to_str().unwrap(), "--require", "9.0"]).code, Some(1));
+    let check = |exclude: &str| run(["check", path.to_str().unwrap(), "--require", "9.0", "--exclude", exclude]);
+    assert_eq!(run(["check", path.to_str().unwrap(), "--require", "9.0"]).code, Some(1));
     assert_eq!(check("tests").code, Some(0));
     let all = check("1.0");
     assert_eq!(all.code, Some(2));
@@ -91,8 +99,7 @@ fn directories_some_levels_down_are_artefacts() {
     // the verdict is each directory's own
     let path = folder.file("software");
     let path = path.to_str().unwrap();
-    let run =
-        run(&["check", path, "--group-by", "2", "--require", "9.0", "--exclude", "broken.so", "--format", "json"]);
+    let run = run(["check", path, "--group-by", "2", "--require", "9.0", "--exclude", "broken.so", "--format", "json"]);
     let document: Document = serde_json::from_str(&run.out).unwrap();
     let verdicts = document.artefacts.iter().filter_map(|artefact| {
         let word = artefact.verdicts.as_ref()?.first()?.verdict.clone();
@@ -130,7 +137,7 @@ fn what_is_said_of_many_files_is_said_once() {
         folder.write(&format!("cut{at}.so"), &whole[..100]);
     }
     folder.write("whole.so", &whole);
-    let run = run(&["list", folder.path().to_str().unwrap()]);
+    let run = run(["list", folder.path().to_str().unwrap()]);
     let lines = |start: &str| run.err.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!(run.code, Some(1));
     assert_eq!(lines("warning[FS0211]"), 1, "{}", run.err);
