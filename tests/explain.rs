@@ -331,6 +331,16 @@ fn the_headline_names_what_fails_apart_from_what_is_not_certain() {
 }
 
 #[test]
+fn the_processor_beside_a_device_is_told_where_its_name_implies_it() {
+    let folder = Folder::new();
+    let path = write_wheel(&folder, &[module(&["90"])]);
+    let host = |gpu: &str| document(&[&path, "--gpu", gpu]).devices.unwrap()[0].host.clone();
+    assert_eq!(host("GH200").as_deref(), Some("aarch64"));
+    assert_eq!(host("Jetson Thor").as_deref(), Some("aarch64"));
+    assert_eq!((host("H100"), host("9.0")), (None, None));
+}
+
+#[test]
 fn alternatives_are_one_or_many() {
     let folder = Folder::new();
     let path = folder.write(

@@ -479,6 +479,9 @@ pub struct Device {
     pub driver: Option<String>,
     /// CUDA version of its driver, where known.
     pub driver_cuda: Option<String>,
+    /// The processor beside it, `x86_64` or `aarch64`: of a live device, or what its name implies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// Whether something runs on a device.
@@ -685,6 +688,7 @@ fn devices(judgement: &crate::Judgement) -> Vec<Device> {
         platform: device.platform.to_string(),
         driver: device.driver.version.map(|version| version.to_string()),
         driver_cuda: device.driver.cuda.map(|cuda| cuda.to_string()),
+        host: device.host.map(|host| host.to_string()),
     });
     view.collect()
 }
