@@ -77,8 +77,8 @@ pub struct CudaLibrary {
     pub cuda: Vec<u32>,
     /// Whether the driver brings it.
     pub is_driver: bool,
-    /// A private copy: its name has a hash in it (`libcudart-d0da41ae.so.11.0`, `libcudart.3eda8113.so.13`), so it is shared
-    /// with nobody.
+    /// A wheel's own copy: its name has a hash in it (`libcudart-d0da41ae.so.11.0`, `libcudart.3eda8113.so.13`). It is loaded
+    /// beside the one of the plain name, so that a process has both.
     pub is_private: bool,
 }
 
