@@ -162,7 +162,10 @@ fn copies_are_told_with_the_one_that_is_found_first() {
     assert_eq!(linkages.findings.len(), 2, "{:?}", linkages.findings);
 }
 
-fn mixed(linkages: &Linkages) -> Vec<(Scope, Option<&str>, Option<&Path>, Vec<u32>)> {
+/// Scope, distribution, file, majors.
+type Mixed<'own> = (Scope, Option<&'own str>, Option<&'own Path>, Vec<u32>);
+
+fn mixed(linkages: &Linkages) -> Vec<Mixed<'_>> {
     let of = |finding: &Finding| match &finding.kind {
         FindingKind::MixedMajors { scope, majors } => Some((*scope, majors.keys().copied().collect())),
         _ => None,
