@@ -12,6 +12,8 @@ use super::torch::{How, Torch};
 
 /// Loaders of a library that are asked for their DT_RPATH.
 const LOADERS: usize = 64;
+/// Copies of one library that are told.
+const COPIES: usize = 64;
 
 /// A native file of the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +148,7 @@ pub enum FindingKind {
         name: String,
         /// The one that the loader finds first.
         first: PathBuf,
-        /// The other ones.
+        /// The other ones, of 64 that were looked at.
         others: Vec<PathBuf>,
     },
     /// Two majors of CUDA: with [`Scope::File`] of all that is asked for, else of what is found or loaded, because what cannot
@@ -543,6 +545,7 @@ impl<'own> Work<'own> {
             Resolution::Found { real, .. } => {
                 let same = self.named.get(ask.name.as_str()).into_iter().flatten();
                 let same = same.filter_map(|index| self.files.get(*index)).filter(|own| !self.is_foreign(&own.library));
+                let same = same.take(COPIES);
                 let others: Vec<PathBuf> =
                     same.filter(|own| self.disk.real(&own.path) != *real).map(|own| own.path.clone()).collect();
                 if others.is_empty() {
