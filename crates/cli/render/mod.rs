@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod csv;
 mod data;
+pub(crate) mod env;
 pub(crate) mod explain;
 pub(crate) mod kernels;
 pub(crate) mod lines;
