@@ -10,7 +10,7 @@ use gpu_arch::spelling::{self, SpellingErrorKind};
 
 use crate::args::{CheckArgs, CheckFormat, DriverArgs, NoDeviceCode};
 use crate::failure::{CANNOT, Failure};
-use crate::{device, list, render, size, target};
+use crate::{device, env, list, render, size, target};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let config = match &args.config {
@@ -67,8 +67,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
+    let mut paths = args.paths.clone();
+    if let Some(path) = &args.env {
+        let mut own = env::named(path.as_deref())?;
+        own.read();
+        paths.extend(own.inputs());
+    }
     let (report, mut judgement) =
-        list::judged(&args.paths, &args.common, depths, &devices, &policy, |report| choose(report, args))?;
+        list::judged(&paths, &args.common, depths, &devices, &policy, |report| choose(report, args))?;
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
     match args.format {

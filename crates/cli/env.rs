@@ -1,16 +1,17 @@
 //! `fatscan env`, and the environments of other commands.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use fatscan::environment::{Environment, Groups, SiteKind, group};
 use fatscan::json::Document;
-use fatscan::{Judgement, Level, Policy};
+use fatscan::{Judgement, Level, Owners, Package, Policy, Report};
 use gpu_arch::rules::Device;
 use serde::Deserialize;
 
-use crate::args::{Common, EnvArgs, EnvFormat, ExplainArgs};
+use crate::args::{Common, EnvArgs, EnvFormat};
 use crate::failure::Failure;
 use crate::{device, list, output, render, target};
 
@@ -36,12 +37,12 @@ pub(crate) fn run(args: &EnvArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Explains a directory that is an environment.
-pub(crate) fn explain(path: &Path, devices: &[Device], args: &ExplainArgs) -> Result<ExitCode, Failure> {
-    show(of_path(path, "as given")?, devices, &args.common, EnvFormat::Text)
+pub(crate) fn explain(path: &Path, devices: &[Device], common: &Common) -> Result<ExitCode, Failure> {
+    show(of_path(path, "as given")?, devices, common, EnvFormat::Text)
 }
 
 fn show(environment: Environment, devices: &[Device], common: &Common, format: EnvFormat) -> Result<ExitCode, Failure> {
-    let seen = see(environment, devices, common, true)?;
+    let seen = see(environment, devices, common)?;
     match format {
         EnvFormat::Text => render::env::text(&seen)?,
         EnvFormat::Csv => render::env::csv(&seen)?,
@@ -62,38 +63,72 @@ fn show(environment: Environment, devices: &[Device], common: &Common, format: E
 }
 
 /// Reads, scans and judges an environment, one artefact a distribution.
-pub(crate) fn see(
-    mut environment: Environment,
-    devices: &[Device],
-    common: &Common,
-    alternatives: bool,
-) -> Result<Seen, Failure> {
+fn see(mut environment: Environment, devices: &[Device], common: &Common) -> Result<Seen, Failure> {
     environment.read();
-    let policy = Policy { environment: target::environment(), alternatives, ..Policy::default() };
-    let paths = environment.inputs();
+    let policy = Policy { environment: target::environment(), ..Policy::default() };
+    let (paths, depths) = (environment.inputs(), (list::Depth::Judge, list::Depth::Diff));
+    judged(environment, &paths, common, depths, devices, &policy)
+}
+
+/// Scans files of an environment and judges each distribution by itself.
+fn judged(
+    environment: Environment,
+    paths: &[PathBuf],
+    common: &Common,
+    depths: (list::Depth, list::Depth),
+    devices: &[Device],
+    policy: &Policy,
+) -> Result<Seen, Failure> {
     let mut groups = Groups::default();
-    let depths = (list::Depth::Judge, list::Depth::Diff);
-    let (report, judgement) = if paths.is_empty() {
+    if paths.is_empty() {
         // there is nothing to scan, and nothing is wrong with that
         if common.no_color {
             anstream::ColorChoice::Never.write_global();
         }
-        let report = fatscan::Report::default();
-        let judgement = fatscan::judge(&report, devices, &policy)?;
-        (report, judgement)
-    } else {
-        let of = std::cell::RefCell::new((Vec::new(), Vec::new()));
-        let judged = list::judged(&paths, common, depths, devices, &policy, |report| {
-            let own = group(std::mem::take(report), &environment);
-            of.replace((own.of, own.damaged));
-            *report = own.report;
-            Ok(())
-        })?;
-        (groups.of, groups.damaged) = of.into_inner();
-        judged
-    };
+        let judgement = fatscan::judge(&groups.report, devices, policy)?;
+        return Ok(Seen { environment, groups, judgement });
+    }
+    let known = RefCell::new(Groups::default());
+    let (report, judgement) = list::judged(paths, common, depths, devices, policy, |report| {
+        let mut own = group(std::mem::take(report), &environment);
+        *report = std::mem::take(&mut own.report);
+        known.replace(own);
+        Ok(())
+    })?;
+    groups = known.into_inner();
     groups.report = report;
     Ok(Seen { environment, groups, judgement })
+}
+
+/// An installed package: what is judged of its files, with their packages. `None` where a word is no name of a package.
+pub(crate) fn package(
+    name: &Path,
+    common: &Common,
+    depths: (list::Depth, list::Depth),
+    devices: &[Device],
+    policy: &Policy,
+) -> Result<Option<(Report, Judgement, Owners)>, Failure> {
+    let Some(word) = name.to_str().filter(|word| Package::new(word, "0").is_some()) else { return Ok(None) };
+    // a name with the ending of a file is that of a file that is not there
+    let is_file = [".whl", ".so", ".dll", ".pyd", ".a", ".zip"].iter().any(|end| word.ends_with(end));
+    if is_file || name.symlink_metadata().is_ok() {
+        return Ok(None);
+    }
+    let missing = |text: String| Failure::new(format!("`{word}`: no such file or directory, {text}"));
+    let mut environment = active().map_err(|_| missing("and no environment is active".to_owned()))?;
+    environment.read();
+    let found = environment.find(word);
+    if found.is_empty() {
+        let root = environment.root.display();
+        return Err(missing(format!("and no package of this name is installed in {root} ({})", environment.found)));
+    }
+    let paths = environment.files_of(&found).unwrap_or_else(|| environment.inputs());
+    let seen = judged(environment, &paths, common, depths, devices, policy)?;
+    let Seen { environment, mut groups, .. } = seen;
+    groups.keep(&found, &environment);
+    let judgement = fatscan::judge(&groups.report, devices, policy)?;
+    let owners = groups.owners(&environment);
+    Ok(Some((groups.report, judgement, owners)))
 }
 
 /// The environment that is asked for.

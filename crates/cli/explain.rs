@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use fatscan::environment::Environment;
 use fatscan::json::Document;
 use fatscan::{Level, Owners, Policy, Report};
 use gpu_arch::catalogue;
 
 use crate::args::{ExplainArgs, ExplainFormat};
 use crate::failure::Failure;
-use crate::{device, list, output, render, target};
+use crate::{device, env, list, output, render, target};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let error = match &args.error {
@@ -38,8 +39,22 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depth = if args.why { list::Depth::Diff } else { list::Depth::Judge };
     let depths = (depth, list::Depth::Diff);
-    let (report, judgement) = list::judged(&args.paths, &args.common, depths, &devices, &policy, |_| Ok(()))?;
-    let owners = Owners::find(&report);
+    let mut known = None;
+    if let [path] = args.paths.as_slice() {
+        let is_plain = error.is_none() && !args.why && !args.all_files && !args.no_alternatives;
+        if is_plain && args.format == ExplainFormat::Text && Environment::is_one(path) {
+            return env::explain(path, &devices, &args.common);
+        }
+        known = env::package(path, &args.common, depths, &devices, &policy)?;
+    }
+    let (report, judgement, owners) = match known {
+        Some(known) => known,
+        None => {
+            let (report, judgement) = list::judged(&args.paths, &args.common, depths, &devices, &policy, |_| Ok(()))?;
+            let owners = Owners::find(&report);
+            (report, judgement, owners)
+        }
+    };
     match args.format {
         ExplainFormat::Text => {
             render::explain::text(&report, &judgement, &owners, &environment, error, args.all_files)?;

@@ -36,6 +36,19 @@ impl Groups {
         self.of.iter().position(|own| *own == distribution)
     }
 
+    /// Leaves the artefacts of some distributions; one without device code has an empty one.
+    pub fn keep(&mut self, distributions: &[usize], environment: &Environment) {
+        let mut of = std::mem::take(&mut self.of).into_iter();
+        let artefacts = std::mem::take(&mut self.report.artefacts).into_iter();
+        let mut own: BTreeMap<usize, Artefact> =
+            artefacts.filter_map(|artefact| Some((of.next()??, artefact))).collect();
+        for index in distributions {
+            let Some(distribution) = environment.distributions.get(*index) else { continue };
+            self.of.push(Some(*index));
+            self.report.artefacts.push(own.remove(index).unwrap_or_else(|| artefact(distribution, Vec::new())));
+        }
+    }
+
     /// The packages of the files, for advice.
     #[must_use]
     pub fn owners(&self, environment: &Environment) -> Owners {
@@ -82,23 +95,32 @@ pub fn group(report: Report, environment: &Environment) -> Groups {
     }
     let mut grouped = Groups { damaged, ..Groups::default() };
     for (own, members) in groups.into_values() {
-        let distribution = own.and_then(|own| environment.distributions.get(own));
-        let path = distribution.map_or_else(|| name_of_nobody().to_owned(), Distribution::title);
-        let place = distribution.map_or(&environment.root, |own| &own.site);
         grouped.of.push(own);
-        grouped.report.artefacts.push(Artefact {
-            path,
-            at: Locator::given(place.as_os_str()),
-            kind: ArtefactKind::Directory,
-            size: members.iter().map(|member| member.size).fold(0, u64::saturating_add),
-            members_without_code: 0,
-            members,
+        grouped.report.artefacts.push(match own.and_then(|own| environment.distributions.get(own)) {
+            Some(distribution) => artefact(distribution, members),
+            None => named(name_of_nobody().to_owned(), &environment.root, members),
         });
     }
     grouped.report.diagnostics = report.diagnostics;
     grouped.report.unread = report.unread;
     grouped.report.depth = report.depth;
     grouped
+}
+
+/// The files of a distribution.
+fn artefact(own: &Distribution, members: Vec<Member>) -> Artefact {
+    named(own.title(), &own.site, members)
+}
+
+fn named(path: String, place: &Path, members: Vec<Member>) -> Artefact {
+    Artefact {
+        path,
+        at: Locator::given(place.as_os_str()),
+        kind: ArtefactKind::Directory,
+        size: members.iter().map(|member| member.size).fold(0, u64::saturating_add),
+        members_without_code: 0,
+        members,
+    }
 }
 
 /// The distributions of files: by their lists, then by editable directories, then, where a list is missing or broken, by the

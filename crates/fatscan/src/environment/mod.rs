@@ -17,6 +17,8 @@ mod standing;
 
 use std::path::{Path, PathBuf};
 
+use crate::open;
+
 pub use distribution::{Distribution, FileList, Listed, Made};
 pub use group::{Groups, group, name_of_nobody};
 pub use process::ProcessError;
@@ -221,6 +223,23 @@ impl Environment {
         let loose: Vec<PathBuf> = loose.cloned().collect();
         roots.extend(loose);
         roots
+    }
+
+    /// The files of some distributions that may hold device code, by their names; nothing where their lists do not tell.
+    #[must_use]
+    pub fn files_of(&self, distributions: &[usize]) -> Option<Vec<PathBuf>> {
+        let mut files = std::collections::BTreeSet::new();
+        for own in distributions.iter().filter_map(|index| self.distributions.get(*index)) {
+            let (Listed::Files(_), Some(list), None) = (&own.listed, &own.list, &own.editable) else { return None };
+            // it was read before
+            let _ = record::each(list, own, &record::prefix(own, &self.sites), |path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if (open::promises(&name) || name.ends_with(".ptx")) && path.is_file() {
+                    files.insert(path.to_owned());
+                }
+            });
+        }
+        Some(files.into_iter().collect())
     }
 
     /// The distribution of a name, as pip compares names.
