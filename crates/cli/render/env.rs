@@ -85,7 +85,10 @@ impl<'a> Page<'a> {
             let verdict = self.rows.iter().flat_map(|row| &row.states).map(|state| state.verdict).max();
             let text = match own.len() {
                 0 => format!("the {} run {where_}", name_of_nobody()),
-                1 => format!("the {} runs {where_}", all.trim_start_matches("1 ")),
+                1 => {
+                    let name = own.first().map(|row| self.name(row)).unwrap_or_default();
+                    format!("{name} runs {where_}: the only distribution with device code")
+                }
                 _ => format!("all {all} run {where_}"),
             };
             return (verdict.filter(|verdict| verdict.is_usable()).unwrap_or(Verdict::Native), text);
@@ -277,7 +280,8 @@ impl<'a> Page<'a> {
             let texts = if is_wrong { own.remarks() } else { own.notes.clone() };
             texts.into_iter().map(move |text| format!("- {}: {text}", own.title()))
         });
-        let texts: Vec<String> = texts.collect();
+        let mut texts: Vec<String> = texts.collect();
+        texts.dedup();
         for text in texts.iter().take(REMARKS) {
             self.para(out, 6, text)?;
         }

@@ -164,7 +164,7 @@ impl Environment {
             let is_known = |own: &Distribution| {
                 let same = |known: &Distribution| {
                     crate::package::plain(&known.name) == crate::package::plain(&own.name)
-                        && known.editable.as_deref() == Some(&site.path)
+                        && known.editable.as_ref().is_some_and(|place| site.path.starts_with(place))
                 };
                 site.kind == SiteKind::Linked && self.distributions.iter().any(same)
             };
