@@ -12,6 +12,7 @@
 //! | `walk` | files of several parts, read forward | [`ArchiveWalk`], [`universal`] |
 //! | `index` | archives with a table of members | [`Zip`] |
 //! | `layout`, `needed` | sections and linkage of a library | [`Layout`], [`Ranges`], [`needed`] |
+//! | `linkage` | how a library is linked: names, paths, machine | [`Library`], [`library`] |
 //! | `budget` | every limit, and the memory that threads share | [`Limits`], [`Memory`] |
 //!
 //! ```
@@ -27,6 +28,7 @@ mod codec;
 mod format;
 mod index;
 mod layout;
+mod linkage;
 mod needed;
 mod number;
 mod ranges;
@@ -40,6 +42,7 @@ pub use codec::Inflater;
 pub use format::{Format, SNIFF_SIZE};
 pub use index::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod};
 pub use layout::{Layout, ObjectType, PREFIX_SIZE, SECTION_NAME, Section, Segment, announced, table_bytes};
+pub use linkage::{Library, LinkageError, Machine, library};
 pub use needed::{names_at, needed};
 pub use ranges::Ranges;
 pub use source::{FileSource, Mapping, Source, open_file};

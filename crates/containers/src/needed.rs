@@ -45,15 +45,21 @@ fn needed_elf<S: ByteStream>(file: &mut Ranges<'_, S>, layout: &Layout) -> Optio
     let endian = if ident.last() == Some(&2) { Endian::Big } else { Endian::Little };
     let (offset, size) = layout.dynamic?;
     let bytes = file.one(offset, size.min(file.length().saturating_sub(offset)))?;
+    let entries = dynamic_entries(&bytes, Ctx::new(container, endian))?;
+    let (_, names) = *entries.iter().find(|(tag, _)| *tag == DT_STRTAB)?;
+    let names = layout.offset_of(names)?;
+    let needed = entries.iter().filter(|(tag, _)| *tag == DT_NEEDED);
+    let places: HashSet<u64> = needed.filter_map(|(_, place)| names.checked_add(*place)).collect();
+    Some(places.into_iter().collect())
+}
+
+/// The entries of a dynamic section, tags and values, up to its end.
+pub(crate) fn dynamic_entries(bytes: &[u8], context: Ctx) -> Option<Vec<(u64, u64)>> {
     let mut segment = GoblinSegment::new();
     segment.p_type = goblin::elf::program_header::PT_DYNAMIC;
     segment.p_filesz = u64::try_from(bytes.len()).ok()?;
-    let dynamic = Dynamic::parse(&bytes, &[segment], Ctx::new(container, endian)).ok()??;
-    let names = dynamic.dyns.iter().find(|entry| entry.d_tag == DT_STRTAB)?.d_val;
-    let names = layout.offset_of(names)?;
-    let needed = dynamic.dyns.iter().filter(|entry| entry.d_tag == DT_NEEDED);
-    let places: HashSet<u64> = needed.filter_map(|entry| names.checked_add(entry.d_val)).collect();
-    Some(places.into_iter().collect())
+    let dynamic = Dynamic::parse(bytes, &[segment], context).ok()??;
+    Some(dynamic.dyns.iter().map(|entry| (entry.d_tag, entry.d_val)).collect())
 }
 
 /// An import table of a PE image: records of `size` bytes with the address of the library's name at `name`.
@@ -98,7 +104,7 @@ impl<'data> Imports<'data> {
     }
 }
 
-fn needed_pe<S: ByteStream>(file: &mut Ranges<'_, S>) -> Option<Vec<u64>> {
+pub(crate) fn needed_pe<S: ByteStream>(file: &mut Ranges<'_, S>) -> Option<Vec<u64>> {
     let prefix = file.one(0, file.length().min(PREFIX_SIZE as u64))?;
     let imports = Imports::read(&prefix)?;
     let mut found = HashSet::new();

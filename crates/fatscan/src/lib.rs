@@ -31,6 +31,7 @@ pub mod json;
 mod judge;
 mod kernels;
 mod label;
+pub mod linkage;
 mod locator;
 mod matrix;
 mod model;

@@ -114,6 +114,12 @@ pub struct Elf {
     pub needed: Vec<String>,
     /// DT_SONAME.
     pub soname: Option<String>,
+    /// DT_RPATH.
+    pub rpath: Option<String>,
+    /// DT_RUNPATH.
+    pub runpath: Option<String>,
+    /// DT_FLAGS_1, if not 0.
+    pub flags_1: u64,
     /// Put `.dynstr` behind the other sections instead of before them.
     pub dynstr_last: bool,
     /// Replaces e_shoff.
@@ -134,6 +140,9 @@ impl Elf {
             load: true,
             needed: Vec::new(),
             soname: None,
+            rpath: None,
+            runpath: None,
+            flags_1: 0,
             dynstr_last: false,
             stated_shoff: None,
         }
@@ -191,6 +200,30 @@ impl Elf {
         self
     }
 
+    /// Sets DT_SONAME.
+    pub fn soname(mut self, name: &str) -> Self {
+        self.soname = Some(name.to_owned());
+        self
+    }
+
+    /// Sets DT_RPATH.
+    pub fn rpath(mut self, path: &str) -> Self {
+        self.rpath = Some(path.to_owned());
+        self
+    }
+
+    /// Sets DT_RUNPATH.
+    pub fn runpath(mut self, path: &str) -> Self {
+        self.runpath = Some(path.to_owned());
+        self
+    }
+
+    /// Sets DT_FLAGS_1.
+    pub fn flags_1(mut self, flags: u64) -> Self {
+        self.flags_1 = flags;
+        self
+    }
+
     /// The file.
     pub fn bytes(&self) -> Vec<u8> {
         self.build().0
@@ -214,11 +247,15 @@ impl Elf {
             all.push(names.clone());
         }
         let mut dynamic = Vec::new();
-        if !self.needed.is_empty() || self.soname.is_some() {
+        let texts = [(14, &self.soname), (15, &self.rpath), (29, &self.runpath)];
+        if !self.needed.is_empty() || texts.iter().any(|(_, text)| text.is_some()) || self.flags_1 != 0 {
             let mut strings = Strings::elf();
             let mut entries: Vec<(u64, u64)> = self.needed.iter().map(|n| (1, u64::from(strings.add(n)))).collect();
-            if let Some(name) = &self.soname {
-                entries.push((14, u64::from(strings.add(name))));
+            for (tag, text) in texts {
+                entries.extend(text.iter().map(|text| (tag, u64::from(strings.add(text)))));
+            }
+            if self.flags_1 != 0 {
+                entries.push((0x6fff_fffb, self.flags_1));
             }
             // DT_STRTAB is patched once the offset is known
             entries.extend([(5, 0), (10, strings.0.len() as u64), (0, 0)]);
