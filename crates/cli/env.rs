@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use fatscan::environment::{Environment, Groups, SiteKind, group};
+use fatscan::environment::{Environment, Groups, Link, SiteKind, group, links};
 use fatscan::json::Document;
 use fatscan::{Judgement, Level, Owners, Package, Policy, Report};
 use gpu_arch::rules::Device;
@@ -28,6 +28,8 @@ pub(crate) struct Seen {
     pub(crate) environment: Environment,
     pub(crate) groups: Groups,
     pub(crate) judgement: Judgement,
+    /// How files find the CUDA libraries that they ask for.
+    pub(crate) links: Vec<Link>,
 }
 
 pub(crate) fn run(args: &EnvArgs) -> Result<ExitCode, Failure> {
@@ -51,7 +53,7 @@ fn show(environment: Environment, devices: &[Device], common: &Common, format: E
             let report = &seen.groups.report;
             let document = Document::judged(report, &seen.judgement, false);
             let document = document.with_remedies(report, &seen.judgement, &seen.groups.owners(&seen.environment));
-            let document = document.with_environment(&seen.environment, &seen.groups, &seen.judgement);
+            let document = document.with_environment(&seen.environment, &seen.groups, &seen.judgement, &seen.links);
             render::explain::json(&document)?;
         }
     }
@@ -67,7 +69,9 @@ fn see(mut environment: Environment, devices: &[Device], common: &Common) -> Res
     environment.read();
     let policy = Policy { environment: target::environment(), ..Policy::default() };
     let (paths, depths) = (environment.inputs(), (list::Depth::Judge, list::Depth::Diff));
-    judged(environment, &paths, common, depths, devices, &policy)
+    let mut seen = judged(environment, &paths, common, depths, devices, &policy)?;
+    seen.links = links(&seen.environment, &seen.groups, &seen.judgement);
+    Ok(seen)
 }
 
 /// Scans files of an environment and judges each distribution by itself.
@@ -86,7 +90,7 @@ fn judged(
             anstream::ColorChoice::Never.write_global();
         }
         let judgement = fatscan::judge(&groups.report, devices, policy)?;
-        return Ok(Seen { environment, groups, judgement });
+        return Ok(Seen { environment, groups, judgement, links: Vec::new() });
     }
     let known = RefCell::new(Groups::default());
     let (report, judgement) = list::judged(paths, common, depths, devices, policy, |report| {
@@ -97,7 +101,7 @@ fn judged(
     })?;
     groups = known.into_inner();
     groups.report = report;
-    Ok(Seen { environment, groups, judgement })
+    Ok(Seen { environment, groups, judgement, links: Vec::new() })
 }
 
 /// An installed package: what is judged of its files, with their packages. `None` where a word is no name of a package.

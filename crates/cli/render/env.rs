@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::Style;
-use fatscan::environment::{Distribution, Kind, Rank, Row, State, name_of_nobody, rows};
+use fatscan::environment::{Distribution, Kind, Link, Rank, Row, State, name_of_nobody, rows};
 use fatscan::{Fix, advise};
 use gpu_arch::DriverVersion;
 use gpu_arch::rules::{Device, Verdict};
@@ -164,19 +164,34 @@ impl<'a> Page<'a> {
             None => self.target(),
         };
         self.para(out, 0, &target)?;
-        for note in self.seen.environment.notes.iter().take(REMARKS) {
+        let broken: Vec<&Distribution> = self.unloadable().collect();
+        if let Some(first) = broken.first() {
+            let more = broken.len().saturating_sub(1);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            self.para(
+                out,
+                2,
+                &format!("- beside the GPU: files of {}{more} cannot be loaded here, see below", first.name),
+            )?;
+        }
+        let links = self.links(None).map(|link| &link.text);
+        for note in self.seen.environment.notes.iter().chain(links).take(REMARKS) {
             self.para(out, 2, &format!("- {note}"))?;
         }
-        let unread = self.seen.groups.report.unread.len();
-        if unread > 0 {
-            let text = count(
-                unread,
-                "file that may hold libraries was not read",
-                "files that may hold libraries were not read",
-            );
-            self.para(out, 2, &format!("- {text}: `fatscan list` names them"))?;
-        }
         Ok(())
+    }
+
+    /// What people are told of how files of a distribution are linked; on several GPUs there is room for what is grave.
+    fn links(&self, own: Option<usize>) -> impl Iterator<Item = &'a Link> {
+        let has_room = self.ids.len() == 1;
+        let is_told = move |link: &&Link| !link.is_usual && (has_room || link.is_error || link.kind == "mixed-majors");
+        self.seen.links.iter().filter(move |link| link.distribution == own).filter(is_told)
+    }
+
+    /// The distributions with files that do not find what they ask for.
+    fn unloadable(&self) -> impl Iterator<Item = &'a Distribution> {
+        let all = self.seen.environment.distributions.iter().enumerate();
+        all.filter(|(index, _)| self.links(Some(*index)).any(|link| link.is_error)).map(|(_, own)| own)
     }
 
     fn table(&self, out: &mut impl Write) -> io::Result<()> {
@@ -200,9 +215,14 @@ impl<'a> Page<'a> {
         }
         let own = self.rows.iter().filter(|row| row.distribution.is_some()).count();
         let without = self.seen.environment.distributions.len().saturating_sub(own);
-        if without > 0 {
-            let text = count(without, "distribution has", "distributions have");
-            writeln!(out, "  {DIM}{text} no device code{DIM:#}")?;
+        let unread = self.seen.groups.report.unread.len();
+        let mut text = count(without, "distribution has no device code", "distributions have no device code");
+        if unread > 0 {
+            text.push_str(&format!("; {} that may hold some: not read", count(unread, "file", "files")));
+        }
+        if without > 0 || unread > 0 {
+            let text = wrap(&words(&text), 2, 2, self.width);
+            writeln!(out, "  {DIM}{text}{DIM:#}")?;
         }
         self.quiet(out)
     }
@@ -264,6 +284,7 @@ impl<'a> Page<'a> {
         if row.distribution.is_some_and(|index| self.seen.groups.damaged.contains(&index)) {
             all.push("judged by what could be read: a file of it is damaged or was not read".to_owned());
         }
+        all.extend(self.links(row.distribution).map(|link| link.text.clone()));
         for text in all {
             let text = if is_named { format!("- {}: {text}", own.title()) } else { format!("- {text}") };
             self.para(out, 6, &text)?;
@@ -275,9 +296,10 @@ impl<'a> Page<'a> {
     fn quiet(&self, out: &mut impl Write) -> io::Result<()> {
         let known: Vec<usize> = self.rows.iter().filter_map(|row| row.distribution).collect();
         let own = self.seen.environment.distributions.iter().enumerate().filter(|(index, _)| !known.contains(index));
-        let texts = own.flat_map(|(_, own)| {
+        let texts = own.flat_map(|(index, own)| {
             let is_wrong = matches!(own.listed, fatscan::environment::Listed::Broken(_));
-            let texts = if is_wrong { own.remarks() } else { own.notes.clone() };
+            let mut texts = if is_wrong { own.remarks() } else { own.notes.clone() };
+            texts.extend(self.links(Some(index)).map(|link| link.text.clone()));
             texts.into_iter().map(move |text| format!("- {}: {text}", own.title()))
         });
         let mut texts: Vec<String> = texts.collect();

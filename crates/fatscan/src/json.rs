@@ -7,7 +7,7 @@ mod environment;
 use std::collections::BTreeMap;
 
 pub use coverage::{Coverage, Covered, CoveredArch, CoveredSet, MemberCoverage};
-pub use environment::{Distribution, DistributionVerdict, Environment, EnvironmentVerdict, Nobody, Site};
+pub use environment::{Distribution, DistributionVerdict, Environment, EnvironmentVerdict, Link, Nobody, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{self, Level};

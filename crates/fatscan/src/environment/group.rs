@@ -125,7 +125,10 @@ fn named(path: String, place: &Path, members: Vec<Member>) -> Artefact {
 
 /// The distributions of files: by their lists, then by editable directories, then, where a list is missing or broken, by the
 /// name of the topmost directory.
-fn owners<'a>(environment: &Environment, files: impl Iterator<Item = &'a PathBuf>) -> HashMap<&'a Path, usize> {
+pub(super) fn owners<'a>(
+    environment: &Environment,
+    files: impl Iterator<Item = &'a PathBuf>,
+) -> HashMap<&'a Path, usize> {
     let mut wanted: HashMap<&Path, Option<usize>> = files.map(|file| (file.as_path(), None)).collect();
     let mut order: Vec<(usize, &Distribution)> = environment.distributions.iter().enumerate().collect();
     // a package of conda may hold what pip knows better

@@ -9,6 +9,7 @@ mod conda;
 mod distribution;
 mod group;
 mod layout;
+mod linked;
 mod links;
 mod process;
 mod record;
@@ -21,6 +22,7 @@ use crate::open;
 
 pub use distribution::{Distribution, FileList, Listed, Made};
 pub use group::{Groups, group, name_of_nobody};
+pub use linked::{Link, links};
 pub use process::ProcessError;
 pub use standing::{Rank, Row, State, rows, sum};
 
@@ -193,6 +195,21 @@ impl Environment {
     /// Whether a path lies in one of its directories.
     fn holds(&self, path: &Path) -> bool {
         self.sites.iter().any(|site| path.starts_with(&site.path))
+    }
+
+    /// The same with absolute paths.
+    fn absolute(&self) -> Self {
+        let full = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut own = self.clone();
+        own.root = full(&own.root);
+        for site in &mut own.sites {
+            (site.path, site.prefix) = (full(&site.path), full(&site.prefix));
+        }
+        for distribution in &mut own.distributions {
+            (distribution.site, distribution.info) = (full(&distribution.site), full(&distribution.info));
+            distribution.editable = distribution.editable.as_deref().map(full);
+        }
+        own
     }
 
     /// The directories and files to scan.

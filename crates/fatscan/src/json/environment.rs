@@ -26,8 +26,26 @@ pub struct Environment {
     pub nobody: Option<Nobody>,
     /// One for each device.
     pub verdicts: Vec<EnvironmentVerdict>,
+    /// How its files find the CUDA libraries that they ask for, where that is about no distribution.
+    pub linkage: Vec<Link>,
     /// What there is to say beside, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// How files find the CUDA libraries that they ask for, on the machine that tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Link {
+    /// `missing`, `broken`, `preloaded`, `shadowed`, `mixed-majors`, `wrong-machine`, `stepped-over` or `runpath-nowhere`.
+    pub kind: String,
+    /// Whether the files cannot be loaded so.
+    pub error: bool,
+    /// Whether it is usual, so that it is not told to people.
+    pub usual: bool,
+    /// The files; none where it is about a distribution or the environment.
+    pub files: Vec<String>,
+    /// One sentence, with the first file.
+    pub text: String,
 }
 
 /// A directory of an environment.
@@ -64,6 +82,8 @@ pub struct Distribution {
     pub damaged: bool,
     /// One for each device; empty where it has no file with device code.
     pub verdicts: Vec<DistributionVerdict>,
+    /// How its files find the CUDA libraries that they ask for.
+    pub linkage: Vec<Link>,
     /// What there is to say of it, one sentence each.
     pub notes: Vec<String>,
 }
@@ -114,7 +134,20 @@ impl Document {
         environment: &environment::Environment,
         groups: &Groups,
         judgement: &Judgement,
+        links: &[environment::Link],
     ) -> Self {
+        let linkage = |own: Option<usize>| {
+            let own = links.iter().filter(|link| link.distribution == own);
+            let text = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
+            let view = own.map(|link| Link {
+                kind: link.kind.to_owned(),
+                error: link.is_error,
+                usual: link.is_usual,
+                files: link.files.iter().map(text).collect(),
+                text: link.text.clone(),
+            });
+            view.collect::<Vec<_>>()
+        };
         let rows = rows(groups, judgement, environment);
         let ids = judgement.ids();
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
@@ -143,6 +176,7 @@ impl Document {
             artefact: groups.artefact_of(Some(index)).map(number),
             damaged: groups.damaged.contains(&index),
             verdicts: verdicts(Some(index)),
+            linkage: linkage(Some(index)),
             notes: own.remarks(),
         });
         let site =
@@ -169,6 +203,7 @@ impl Document {
                 .artefact_of(None)
                 .map(|artefact| Nobody { artefact: number(artefact), verdicts: verdicts(None) }),
             verdicts: of_all.collect(),
+            linkage: linkage(None),
             notes: environment.notes.clone(),
         });
         self
