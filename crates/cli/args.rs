@@ -23,6 +23,8 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Say whether a GPU and its driver can run it, why, and what to do; the GPUs of this machine if none is named
     Explain(ExplainArgs),
+    /// Say which packages of a Python environment run on a GPU: a venv, a conda prefix, site-packages
+    Env(EnvArgs),
     /// Let a wheel or library pass or fail: the gate for continuous integration
     Check(Box<CheckArgs>),
     /// List the kernels by architecture, and those that one lacks
@@ -91,7 +93,7 @@ pub(crate) struct Common {
 }
 
 /// Which files of a directory or archive are looked at, and what is one artefact.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct Files {
     /// Leave out files that match, and all below directories that do: "*.libs/*", tests, "**/examples"
     #[arg(long, value_name = "GLOB")]
@@ -150,7 +152,7 @@ pub(crate) enum Format {
     after_help = "Exit code: 0 explained, whatever the verdict; 1 damage, a limit reached, or one of several paths unreadable; 2 nothing readable, or a wrong argument."
 )]
 pub(crate) struct ExplainArgs {
-    /// As for `list`
+    /// As for `list`; a venv or site-packages as for `env`; or the name of an installed package
     #[arg(value_name = "PATH", required_unless_present = "error")]
     pub(crate) paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -174,6 +176,45 @@ pub(crate) struct ExplainArgs {
     pub(crate) files: Files,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code: 0 told, whatever the verdict; 1 damage, or a limit reached; 2 no environment, or a wrong argument."
+)]
+pub(crate) struct EnvArgs {
+    /// The root of a venv, a conda prefix, or a directory of packages; without it that of VIRTUAL_ENV or CONDA_PREFIX, else
+    /// that of the `python3` on the path
+    #[arg(value_name = "PATH", conflicts_with_all = ["python", "prefix", "pid"])]
+    pub(crate) path: Option<PathBuf>,
+    /// The environment of this interpreter; it is run where its place does not tell
+    #[arg(long, value_name = "EXE", conflicts_with_all = ["prefix", "pid"])]
+    pub(crate) python: Option<PathBuf>,
+    /// The installation of Python below this directory: `/usr`
+    #[arg(long, value_name = "DIR", conflicts_with = "pid")]
+    pub(crate) prefix: Option<PathBuf>,
+    /// What the process of this number has mapped
+    #[arg(long, value_name = "N")]
+    pub(crate) pid: Option<u32>,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = EnvFormat::Text)]
+    pub(crate) format: EnvFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EnvFormat {
+    /// For people
+    Text,
+    /// One document, see `fatscan schema`
+    Json,
+    /// A line for each distribution and GPU; what begins like a formula has an apostrophe before it
+    Csv,
+    /// A table for issues and pull requests
+    Markdown,
 }
 
 /// GPUs, and the driver that is on them; without one the GPUs of this machine.
@@ -230,8 +271,11 @@ pub(crate) struct ArchArgs {
 )]
 pub(crate) struct CheckArgs {
     /// As for `list`
-    #[arg(value_name = "PATH", required = true)]
+    #[arg(value_name = "PATH", required_unless_present = "env")]
     pub(crate) paths: Vec<PathBuf>,
+    /// The directories of an environment: PATH, or the active one; as for `env`
+    #[arg(long, value_name = "PATH", num_args = 0..=1)]
+    pub(crate) env: Option<Option<PathBuf>>,
     /// It must run on these GPUs: `9.0`, `sm_90`, "RTX 4090"; several separated by `,` or `;`
     #[arg(long, value_name = "GPUS", help_heading = "Must run there")]
     pub(crate) require: Vec<String>,

@@ -10,7 +10,7 @@ use gpu_arch::spelling::{self, SpellingErrorKind};
 
 use crate::args::{CheckArgs, CheckFormat, DriverArgs, Files, NoDeviceCode};
 use crate::failure::{CANNOT, Failure};
-use crate::{device, list, render, size, target};
+use crate::{device, env, list, render, size, target};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let config = match &args.config {
@@ -67,10 +67,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
+    let mut paths = args.paths.clone();
+    if let Some(path) = &args.env {
+        let mut own = env::named(path.as_deref())?;
+        own.read();
+        paths.extend(own.inputs());
+    }
     let wants_all = !demands.contains.is_empty() || demands.strict;
     // what is left out is read all the same: a gate that leaves out everything is to say so
     let files = Files { exclude: Vec::new(), group_by: args.files.group_by };
-    let request = list::Request { paths: &args.paths, files: &files, common: &args.common };
+    let request = list::Request { paths: &paths, files: &files, common: &args.common };
     let (report, mut judgement) =
         list::judged(&request, depths, &devices, &policy, wants_all, |report| choose(report, args))?;
     judgement.fleets = fleets;

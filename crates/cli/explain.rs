@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
+use fatscan::environment::Environment;
 use fatscan::json::Document;
 use fatscan::{Level, Owners, Policy, Report};
 use gpu_arch::catalogue;
 
-use crate::args::{ExplainArgs, ExplainFormat};
+use crate::args::{ExplainArgs, ExplainFormat, Files};
 use crate::failure::Failure;
-use crate::{device, list, output, render, target};
+use crate::{device, env, list, output, render, target};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let error = match &args.error {
@@ -38,9 +39,24 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depth = if args.why { list::Depth::Diff } else { list::Depth::Judge };
     let depths = (depth, list::Depth::Diff);
-    let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
-    let (report, judgement) = list::judged(&request, depths, &devices, &policy, false, |_| Ok(()))?;
-    let owners = Owners::find(&report);
+    let mut known = None;
+    if let [path] = args.paths.as_slice() {
+        let is_plain = error.is_none() && !args.why && !args.all_files && !args.no_alternatives;
+        let is_plain = is_plain && args.files == Files::default();
+        if is_plain && args.format == ExplainFormat::Text && Environment::is_one(path) {
+            return env::explain(path, &devices, &args.common);
+        }
+        known = env::package(path, &args.common, depths, &devices, &policy)?;
+    }
+    let (report, judgement, owners) = match known {
+        Some(known) => known,
+        None => {
+            let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
+            let (report, judgement) = list::judged(&request, depths, &devices, &policy, false, |_| Ok(()))?;
+            let owners = Owners::find(&report);
+            (report, judgement, owners)
+        }
+    };
     match args.format {
         ExplainFormat::Text => {
             render::explain::text(&report, &judgement, &owners, &environment, error, args.all_files)?;

@@ -5,6 +5,7 @@ mod args;
 mod check;
 mod device;
 mod diff;
+mod env;
 mod escape;
 mod explain;
 mod extract;
@@ -34,6 +35,7 @@ fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         None => list::run(&cli.list),
         Some(args::Command::List(list)) => list::run(&list),
         Some(args::Command::Explain(explain)) => explain::run(&explain),
+        Some(args::Command::Env(env)) => env::run(&env),
         Some(args::Command::Check(check)) => check::run(&check),
         Some(args::Command::Kernels(kernels)) => kernels::run(&kernels),
         Some(args::Command::Size(size)) => size::run(&size),

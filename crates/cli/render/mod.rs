@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod csv;
 mod data;
+pub(crate) mod env;
 pub(crate) mod explain;
 mod headline;
 pub(crate) mod kernels;

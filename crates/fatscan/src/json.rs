@@ -2,10 +2,12 @@
 
 mod advice;
 mod coverage;
+mod environment;
 
 use std::collections::BTreeMap;
 
 pub use coverage::{Coverage, Covered, CoveredArch, CoveredSet, MemberCoverage};
+pub use environment::{Distribution, DistributionVerdict, Environment, EnvironmentVerdict, Link, Nobody, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{self, Level};
@@ -47,6 +49,9 @@ pub struct Document {
     /// The error that was asked about, with `explain --error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
+    /// The environment whose distributions the artefacts are, with `env`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
 }
 
 /// What a check takes for granted of a driver that is not known.
@@ -340,6 +345,7 @@ impl Document {
             summary: None,
             assumptions: None,
             error: None,
+            environment: None,
         }
     }
 }

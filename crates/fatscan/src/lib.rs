@@ -22,6 +22,7 @@ pub mod check;
 mod coverage;
 mod diagnostic;
 pub mod diff;
+pub mod environment;
 pub mod extract;
 mod finder;
 mod heads;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf, absolute};
 
 use super::{Package, plain};
@@ -61,7 +61,8 @@ impl Installed {
                 if files.is_empty() {
                     break;
                 }
-                each_path(&info.record, |path| {
+                // what is wrong with it is no matter here
+                let _ = paths_of_record(&info.record, true, |path| {
                     let keys = files.remove(path).unwrap_or_default();
                     answers.extend(keys.into_iter().map(|key| (key, info.package.clone())));
                 });
@@ -99,23 +100,48 @@ fn infos(site: &Path) -> Vec<Info> {
     infos
 }
 
-/// Gives the paths of a `RECORD`; none of what is no plain file.
-fn each_path(record: &Path, mut give: impl FnMut(&str)) {
-    if !std::fs::symlink_metadata(record).is_ok_and(|metadata| metadata.is_file()) {
-        return;
+/// Gives the paths of a `RECORD`, or of another list with one path a line; none of what is no plain file. `false` where there
+/// is none, and why where it cannot be relied on: what of it is a path is given all the same.
+pub(crate) fn paths_of_record(record: &Path, has_columns: bool, mut give: impl FnMut(&str)) -> Result<bool, String> {
+    match std::fs::symlink_metadata(record) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error.kind().to_string()),
+        Ok(metadata) if !metadata.is_file() => return Err("it is no plain file".to_owned()),
+        Ok(_) => {}
     }
-    let Ok(file) = File::open(record) else { return };
+    let file = File::open(record).map_err(|error| error.kind().to_string())?;
     let mut lines = BufReader::new(file.take(RECORD_BYTES));
     let mut line = Vec::new();
-    while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+    let (mut read, mut number) = (0_u64, 0_u64);
+    let mut wrong = None;
+    loop {
+        line.clear();
+        match lines.read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(bytes) => read = read.saturating_add(bytes.try_into().unwrap_or(u64::MAX)),
+            Err(error) => return Err(error.kind().to_string()),
+        }
+        number = number.saturating_add(1);
         let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end_matches(['\n', '\r']);
+        if text.is_empty() {
+            continue;
+        }
+        let is_row = !has_columns || text.contains(',');
+        if !is_row || text.contains(['\0', '\u{fffd}']) {
+            wrong.get_or_insert_with(|| format!("line {number} is no row of it"));
+        }
         match text.strip_prefix('"') {
+            _ if !has_columns => give(text),
             // a quoted path ends at the quote that is not doubled
             Some(quoted) => give(&quoted.split("\",").next().unwrap_or_default().replace("\"\"", "\"")),
             None => give(text.split(',').next().unwrap_or_default().trim_end()),
         }
-        line.clear();
     }
+    if read >= RECORD_BYTES {
+        wrong.get_or_insert_with(|| format!("only {} MiB of it were read", RECORD_BYTES >> 20));
+    }
+    wrong.map_or(Ok(true), Err)
 }
 
 #[cfg(test)]

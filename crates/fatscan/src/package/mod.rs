@@ -6,6 +6,7 @@ use crate::locator::{Locator, Place};
 use crate::model::{Artefact, Report};
 
 use installed::Installed;
+pub(crate) use installed::paths_of_record;
 
 /// Letters of a name or a version at most: longer ones are no packages.
 const LONGEST: usize = 128;
@@ -42,7 +43,7 @@ impl Package {
 }
 
 /// A name as pip compares it.
-fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_ascii_lowercase()
 }
@@ -65,6 +66,11 @@ pub struct Owners {
 }
 
 impl Owners {
+    /// The packages of files that are known already.
+    pub(crate) const fn new(artefacts: Vec<Vec<Option<Package>>>) -> Self {
+        Self { artefacts }
+    }
+
     /// Finds the package of every file with device code: of a file in a wheel by the wheel's name, of another one by the
     /// `*.dist-info` directories in the nearest directory above it that has some. This reads from the disk; what cannot be
     /// read is no package.
