@@ -5,11 +5,11 @@ use std::io;
 
 use cubin::Head;
 use fatbin::{Entry, EntryHeader};
-use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, Source as _, Zip, open_file};
+use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, Source as _, Windows, Zip, open_file};
 
 use crate::locator::Place;
 use crate::model::{CodeKind, Image, Member, Source, Why};
-use crate::open::{self, OpenError};
+use crate::open::{self, OpenError, Opening};
 
 /// Why an image cannot be extracted.
 #[derive(Debug)]
@@ -120,7 +120,9 @@ fn from_file(
     let zip = jobs.iter().any(is_zip).then(|| Zip::list(source, limits));
     for (index, job) in (start..).zip(jobs) {
         let steps = job.member.at.inner();
-        let opened = open::with_stream(source, zip.as_ref(), steps, limits, limits.held_bytes, &mut |stream, _| {
+        let windows = Windows::new(limits.window_bytes, 1, true);
+        let opening = Opening { limits, held: limits.held_bytes, windows: &windows };
+        let opened = open::with_stream(source, zip.as_ref(), steps, opening, &mut |stream, _| {
             let reading = Reading { job, raw, limits };
             reading.run(stream, &mut |wanted, bytes| take(index, wanted, bytes))
         });

@@ -24,6 +24,7 @@ mod diagnostic;
 pub mod diff;
 pub mod extract;
 mod finder;
+mod forward;
 mod heads;
 mod inspect;
 pub mod json;

@@ -1,6 +1,9 @@
 //! What a file is, and how to get into it: the only place that knows what can be inside what.
 
-use fatscan_containers::{Bounded, ByteStream, Checked, Format, Inflater, Limits, Source, Zip, ZipMember, ZipMethod};
+use fatscan_containers::{
+    Bounded, ByteStream, Checked, Codec, Expected, Format, Inflater, Limits, Package, SNIFF_SIZE, Source, Windows, Zip,
+    ZipMember, ZipMethod,
+};
 
 use crate::diagnostic::{Code, Diagnostic, Level};
 use crate::locator::{Locator, Place, Step};
@@ -13,86 +16,63 @@ pub(crate) enum What {
     Format(Format),
     /// An archive with a table of its members.
     Table,
+    /// An archive or a package that is read forward.
+    Package(Package),
+    /// A compressed file.
+    Compressed(Codec),
     /// An archive, or a compressed file, that is not read here; its name.
     Unread(&'static str),
     /// Nothing that is known.
     Unknown,
 }
 
-/// What a file of this name is that begins with `prefix`.
-pub(crate) fn what(prefix: &[u8], name: &str) -> What {
+/// What a file is that begins with `prefix`.
+pub(crate) fn what(prefix: &[u8]) -> What {
+    let package = || Package::sniff(prefix).map(What::Package);
+    let compressed = || Codec::sniff(prefix).map(What::Compressed);
     match Format::sniff(prefix) {
         Some(Format::Zip) => What::Table,
+        // a static library's format, and a package
+        Some(Format::Archive) => package().unwrap_or(What::Format(Format::Archive)),
         Some(format) => What::Format(format),
-        None => unread(prefix, name).map_or(What::Unknown, What::Unread),
+        None => package().or_else(compressed).or_else(|| unread(prefix).map(What::Unread)).unwrap_or(What::Unknown),
     }
 }
 
+/// What the compressed bytes at the start of a stream hold; the stream is read for it. Without memory for its window that
+/// is not known.
+pub(crate) fn what_is_in(codec: Codec, stream: &mut dyn ByteStream, limits: &Limits) -> What {
+    let windows = Windows::new(limits.window_bytes, 1, true);
+    let mut content = codec.unpack(stream, Expected::most(SNIFF_SIZE as u64), &windows);
+    content.fill(SNIFF_SIZE);
+    what(content.window())
+}
+
 /// Archives and compressions that are not read: libraries may be in them.
-fn unread(prefix: &[u8], name: &str) -> Option<&'static str> {
-    let name = name.to_ascii_lowercase();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+fn unread(prefix: &[u8]) -> Option<&'static str> {
     match prefix {
-        [0x1f, 0x8b, 8, ..] => gzip(prefix, ends(&[".tgz", ".tar.gz", ".crate"])),
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => {
-            Some(if ends(&[".tbz", ".tbz2", ".tar.bz2"]) { "a tar archive in bzip2" } else { "a file in bzip2" })
-        }
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
-            Some(if ends(&[".txz", ".tar.xz"]) { "a tar archive in xz" } else { "a file in xz" })
-        }
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Some(if ends(&[".tzst", ".tar.zst"]) { "a tar archive in zstd" } else { "a file in zstd" })
-        }
         [0x04, 0x22, 0x4d, 0x18, ..] => Some("a file in LZ4"),
-        [0xed, 0xab, 0xee, 0xdb, ..] => Some("an RPM package"),
+        [b'L', b'Z', b'I', b'P', 1, ..] => Some("a file in lzip"),
+        // properties, a dictionary of a power of two, a size that is not known
+        [0x5d, 0, 0, _, _, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..] => Some("a file in LZMA"),
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some("a 7z archive"),
         [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => Some("a RAR archive"),
         [b'M', b'S', b'C', b'F', 0, 0, 0, 0, ..] => Some("a cabinet"),
-        [b'0', b'7', b'0', b'7', b'0', b'1' | b'2' | b'7', ..] => Some("a cpio archive"),
+        [b'0', b'7', b'0', b'7', b'0', b'7', ..] => Some("a cpio archive of the old kind"),
+        [b'0', b'7', b'0', b'7', b'0', b'X', ..] => Some("a cpio archive without sizes"),
         [b'x', b'a', b'r', b'!', 0, 0x1c, ..] => Some("a xar archive"),
         [b'h', b's', b'q', b's', ..] => Some("a SquashFS image"),
-        _ if is_tar(prefix) => Some("a tar archive"),
         _ => None,
     }
 }
 
-/// A header of POSIX or GNU: `ustar` at 257; the older one by its name alone cannot be told.
-fn is_tar(prefix: &[u8]) -> bool {
-    prefix.get(257..262) == Some(b"ustar")
-}
-
-/// What a gzip file holds, by its first unpacked bytes: data in it are nobody's concern. RFC 1952: 10 bytes, then by the
-/// flags extra field (4), name (8), comment (16), checksum (2).
-fn gzip(prefix: &[u8], is_tar_by_name: bool) -> Option<&'static str> {
-    let tar = Some("a tar archive in gzip");
-    let body = || {
-        let flags = *prefix.get(3)?;
-        let mut at = 10usize;
-        if flags & 4 != 0 {
-            let length = u16::from_le_bytes(*prefix.get(at..)?.first_chunk()?);
-            at = at.checked_add(2)?.checked_add(usize::from(length))?;
-        }
-        for _ in 0..[8, 16].iter().filter(|bit| flags & **bit != 0).count() {
-            at = memchr::memchr(0, prefix.get(at..)?)?.checked_add(at)?.checked_add(1)?;
-        }
-        prefix.get(if flags & 2 != 0 { at.checked_add(2)? } else { at }..)
-    };
-    let Some(body) = body() else { return if is_tar_by_name { tar } else { Some("a file in gzip") } };
-    let mut stream = Inflater::new(fatscan_containers::SliceStream::new(body), u64::MAX, None, false);
-    stream.fill(512);
-    let start = stream.window();
-    if is_tar(start) || is_tar_by_name {
-        return tar;
-    }
-    match Format::sniff(start) {
-        Some(_) => Some("a file in gzip"),
-        None => unread(start, "").map(|_| "a file in gzip"),
-    }
-}
-
-/// How many archives lie around a place, with the one that it is.
+/// How many archives lie around a place, with the one that it is. A compressed archive is one: what unpacks it counts only
+/// where it unpacks what another one did.
 pub(crate) fn depth(at: &Locator) -> usize {
-    at.inner().len()
+    let is_content = |step: &Step| matches!(step.place, Place::Content { .. });
+    let inner = at.inner();
+    let again = inner.windows(2).filter(|pair| pair.iter().all(is_content)).count();
+    inner.iter().filter(|step| !is_content(step)).count().saturating_add(again)
 }
 
 /// What is said of something that is not read; `is_whole`: it was given itself.
@@ -123,6 +103,7 @@ pub(crate) fn member<'source>(
     source: &'source dyn Source,
     member: &ZipMember,
     limits: &Limits,
+    windows: &'source Windows,
 ) -> Result<Box<dyn ByteStream + 'source>, Why> {
     if member.encrypted {
         return Err(Why::Encrypted);
@@ -134,12 +115,11 @@ pub(crate) fn member<'source>(
     }
     let (offset, length) = member.data;
     let stream = source.stream(offset, length);
+    let size = if known { member.size } else { limits.member_bytes };
     match member.method {
         ZipMethod::Stored => Ok(stream),
-        ZipMethod::Deflated => {
-            let size = if known { member.size } else { limits.member_bytes };
-            Ok(Box::new(Inflater::new(stream, size, member.checksum, known)))
-        }
+        ZipMethod::Deflated => Ok(Box::new(Inflater::new(stream, size, member.checksum, known))),
+        ZipMethod::Packed(codec) => Ok(codec.unpack(stream, Expected::stated(size, known, member.checksum), windows)),
         ZipMethod::Other(method) => Err(Why::Method(method.to_string())),
     }
 }
@@ -153,17 +133,26 @@ pub(crate) enum OpenError {
     Unread(Why),
 }
 
-/// Calls `work` with the bytes at the end of `steps` in `source`, the file that they begin in, and what is left of `held`:
-/// so many bytes of archives may be held that lie compressed in others. `zip` is the table of `source`, where it was read
+/// What opening something may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening<'a> {
+    pub(crate) limits: &'a Limits,
+    /// So many bytes of archives may be held that lie compressed in others.
+    pub(crate) held: u64,
+    pub(crate) windows: &'a Windows,
+}
+
+/// Calls `work` with the bytes at the end of `steps` in `source`, the file that they begin in, and what is left of what may
+/// be held. `zip` is the table of `source`, where it was read
 /// before.
 pub(crate) fn with_stream<R>(
     source: &dyn Source,
     zip: Option<&Zip>,
     steps: &[Step],
-    limits: &Limits,
-    held: u64,
+    opening: Opening<'_>,
     work: &mut dyn FnMut(&mut dyn ByteStream, u64) -> R,
 ) -> Result<R, OpenError> {
+    let limits = opening.limits;
     match steps.split_first() {
         Some((step, rest)) if matches!(step.place, Place::Member(_)) => {
             let own;
@@ -176,34 +165,44 @@ pub(crate) fn with_stream<R>(
             };
             let Place::Member(index) = step.place else { return Err(OpenError::Changed) };
             let found = zip.members.get(index).filter(|found| *found.name == *step.name && found.is_there());
-            let mut stream = member(source, found.ok_or(OpenError::Changed)?, limits).map_err(OpenError::Unread)?;
-            into(&mut *stream, rest, limits, held, work)
+            let opened = member(source, found.ok_or(OpenError::Changed)?, limits, opening.windows);
+            into(&mut *opened.map_err(OpenError::Unread)?, rest, opening, work)
         }
-        _ => into(&mut *source.stream(0, u64::MAX), steps, limits, held, work),
+        _ => into(&mut *source.stream(0, u64::MAX), steps, opening, work),
     }
 }
 
 fn into<R>(
     stream: &mut dyn ByteStream,
     steps: &[Step],
-    limits: &Limits,
-    held: u64,
+    opening: Opening<'_>,
     work: &mut dyn FnMut(&mut dyn ByteStream, u64) -> R,
 ) -> Result<R, OpenError> {
-    let Some((step, rest)) = steps.split_first() else { return Ok(work(stream, held)) };
+    let Some((step, rest)) = steps.split_first() else { return Ok(work(stream, opening.held)) };
     match step.place {
-        Place::Part { offset, size } => {
+        Place::Part { offset, size } | Place::Entry { offset, size } => {
             if stream.skip(offset) < offset {
                 return Err(OpenError::Changed);
             }
-            into(&mut Bounded::new(stream, size), rest, limits, held, work)
+            into(&mut Bounded::new(stream, size), rest, opening, work)
         }
-        Place::Member(_) => {
-            let left = held;
-            with_archive(stream, held, &mut |source, used| {
-                with_stream(source, None, steps, limits, left.saturating_sub(used), work)
-            })?
+        Place::Content { offset } => {
+            if stream.skip(offset) < offset {
+                return Err(OpenError::Changed);
+            }
+            stream.fill(SNIFF_SIZE);
+            match Codec::sniff(stream.window()) {
+                // as much as is asked for: the limits held when it was scanned
+                Some(codec) => {
+                    into(&mut *codec.unpack(stream, Expected::most(u64::MAX), opening.windows), rest, opening, work)
+                }
+                None => into(&mut Bounded::new(stream, u64::MAX), rest, opening, work),
+            }
         }
+        Place::Member(_) => with_archive(stream, opening.held, &mut |source, used| {
+            let opening = Opening { held: opening.held.saturating_sub(used), ..opening };
+            with_stream(source, None, steps, opening, work)
+        })?,
         _ => Err(OpenError::Changed),
     }
 }

@@ -59,6 +59,10 @@ impl<S: ByteStream> ByteStream for Bounded<S> {
         Some(slice.get(..usize::try_from(self.length).unwrap_or(usize::MAX)).unwrap_or(slice))
     }
 
+    fn is_packed(&self) -> bool {
+        self.inner.is_packed()
+    }
+
     fn trim(&mut self) {
         self.inner.trim();
     }
