@@ -1,5 +1,7 @@
 //! What a file is, and how to get into it: the only place that knows what can be inside what.
 
+use core::ops::ControlFlow;
+
 use fatscan_containers::{
     Bounded, ByteStream, Checked, Codec, Expected, Format, Inflater, Limits, Package, SNIFF_SIZE, Source, Windows, Zip,
     ZipMember, ZipMethod,
@@ -125,7 +127,7 @@ pub(crate) fn member<'source>(
 }
 
 /// Why something that was there cannot be opened again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum OpenError {
     /// It is not what it was.
     Changed,
@@ -142,9 +144,11 @@ pub(crate) struct Opening<'a> {
     pub(crate) windows: &'a Windows,
 }
 
+/// What is done with a place that is open, by its number, or why it is not: its bytes, and what may still be held.
+pub(crate) type Work<'w> = dyn FnMut(usize, Result<(&mut dyn ByteStream, u64), OpenError>) -> ControlFlow<()> + 'w;
+
 /// Calls `work` with the bytes at the end of `steps` in `source`, the file that they begin in, and what is left of what may
-/// be held. `zip` is the table of `source`, where it was read
-/// before.
+/// be held. `zip` is the table of `source`, where it was read before.
 pub(crate) fn with_stream<R>(
     source: &dyn Source,
     zip: Option<&Zip>,
@@ -152,59 +156,123 @@ pub(crate) fn with_stream<R>(
     opening: Opening<'_>,
     work: &mut dyn FnMut(&mut dyn ByteStream, u64) -> R,
 ) -> Result<R, OpenError> {
-    let limits = opening.limits;
-    match steps.split_first() {
-        Some((step, rest)) if matches!(step.place, Place::Member(_)) => {
-            let own;
-            let zip = match zip {
-                Some(zip) => zip,
-                None => {
-                    own = Zip::list(source, limits);
-                    &own
-                }
-            };
-            let Place::Member(index) = step.place else { return Err(OpenError::Changed) };
-            let found = zip.members.get(index).filter(|found| *found.name == *step.name && found.is_there());
-            let opened = member(source, found.ok_or(OpenError::Changed)?, limits, opening.windows);
-            into(&mut *opened.map_err(OpenError::Unread)?, rest, opening, work)
-        }
-        _ => into(&mut *source.stream(0, u64::MAX), steps, opening, work),
-    }
+    let mut result = Err(OpenError::Changed);
+    // one place: there is nothing to break off
+    let _ = with_streams(source, zip, &[(0, steps)], opening, &mut |_, opened| {
+        result = opened.map(|(stream, held)| work(stream, held));
+        ControlFlow::Continue(())
+    });
+    result
 }
 
-fn into<R>(
-    stream: &mut dyn ByteStream,
-    steps: &[Step],
+/// The same for several places, each with a number: those that follow each other in one archive are read in one pass.
+pub(crate) fn with_streams(
+    source: &dyn Source,
+    zip: Option<&Zip>,
+    places: &[(usize, &[Step])],
     opening: Opening<'_>,
-    work: &mut dyn FnMut(&mut dyn ByteStream, u64) -> R,
-) -> Result<R, OpenError> {
-    let Some((step, rest)) = steps.split_first() else { return Ok(work(stream, opening.held)) };
-    match step.place {
-        Place::Part { offset, size } | Place::Entry { offset, size } => {
-            if stream.skip(offset) < offset {
-                return Err(OpenError::Changed);
-            }
-            into(&mut Bounded::new(stream, size), rest, opening, work)
+    work: &mut Work<'_>,
+) -> ControlFlow<()> {
+    let is_member = |step: Option<&Step>| step.is_some_and(|step| matches!(step.place, Place::Member(_)));
+    let limits = opening.limits;
+    let own;
+    let zip = match zip {
+        Some(zip) => zip,
+        None if places.iter().any(|(_, steps)| is_member(steps.first())) => {
+            own = Zip::list(source, limits);
+            &own
         }
-        Place::Content { offset } => {
-            if stream.skip(offset) < offset {
-                return Err(OpenError::Changed);
-            }
-            stream.fill(SNIFF_SIZE);
-            match Codec::sniff(stream.window()) {
-                // as much as is asked for: the limits held when it was scanned
-                Some(codec) => {
-                    into(&mut *codec.unpack(stream, Expected::most(u64::MAX), opening.windows), rest, opening, work)
-                }
-                None => into(&mut Bounded::new(stream, u64::MAX), rest, opening, work),
-            }
+        None => &Zip::default(),
+    };
+    for group in places.chunk_by(|(_, one), (_, next)| one.first() == next.first() || !is_member(next.first())) {
+        let Some(step) = group.first().and_then(|(_, steps)| steps.first()).filter(|step| is_member(Some(step))) else {
+            into(&mut *source.stream(0, u64::MAX), group, opening, work)?;
+            continue;
+        };
+        let Place::Member(index) = step.place else { continue };
+        let found = zip.members.get(index).filter(|found| *found.name == *step.name && found.is_there());
+        let opened = match found {
+            Some(found) => member(source, found, limits, opening.windows).map_err(OpenError::Unread),
+            None => Err(OpenError::Changed),
+        };
+        match opened {
+            Ok(mut stream) => into(&mut *stream, &behind(group), opening, work)?,
+            Err(error) => fail(group, &error, work)?,
         }
-        Place::Member(_) => with_archive(stream, opening.held, &mut |source, used| {
-            let opening = Opening { held: opening.held.saturating_sub(used), ..opening };
-            with_stream(source, None, steps, opening, work)
-        })?,
-        _ => Err(OpenError::Changed),
     }
+    ControlFlow::Continue(())
+}
+
+/// The same without their first step.
+fn behind<'steps>(group: &[(usize, &'steps [Step])]) -> Vec<(usize, &'steps [Step])> {
+    group.iter().map(|(number, steps)| (*number, steps.get(1..).unwrap_or_default())).collect()
+}
+
+fn fail(group: &[(usize, &[Step])], error: &OpenError, work: &mut Work<'_>) -> ControlFlow<()> {
+    group.iter().try_for_each(|(number, _)| work(*number, Err(error.clone())))
+}
+
+/// Opens places in a stream, which stands at its start.
+fn into(
+    stream: &mut dyn ByteStream,
+    places: &[(usize, &[Step])],
+    opening: Opening<'_>,
+    work: &mut Work<'_>,
+) -> ControlFlow<()> {
+    for group in places.chunk_by(|(_, one), (_, next)| !one.is_empty() && one.first() == next.first()) {
+        let Some((number, steps)) = group.first() else { continue };
+        let Some(step) = steps.first() else {
+            work(*number, Ok((&mut *stream, opening.held)))?;
+            continue;
+        };
+        let (offset, size) = match step.place {
+            Place::Part { offset, size } | Place::Entry { offset, size } => (offset, size),
+            Place::Content { offset } => (offset, u64::MAX),
+            Place::Member(_) | Place::Given | Place::File => (0, u64::MAX),
+        };
+        if !go_to(stream, offset) {
+            fail(group, &OpenError::Changed, work)?;
+            continue;
+        }
+        match step.place {
+            Place::Member(_) => {
+                let mut flow = ControlFlow::Continue(());
+                let opened = with_archive(stream, opening.held, &mut |source, used| {
+                    let opening = Opening { held: opening.held.saturating_sub(used), ..opening };
+                    flow = with_streams(source, None, group, opening, work);
+                });
+                flow?;
+                if let Err(error) = opened {
+                    fail(group, &error, work)?;
+                }
+            }
+            Place::Content { .. } => {
+                stream.fill(SNIFF_SIZE);
+                match Codec::sniff(stream.window()) {
+                    // as much as is asked for: the limits held when it was scanned
+                    Some(codec) => {
+                        let mut content = codec.unpack(&mut *stream, Expected::most(u64::MAX), opening.windows);
+                        into(&mut *content, &behind(group), opening, work)?;
+                    }
+                    None => into(&mut Bounded::new(&mut *stream, size), &behind(group), opening, work)?,
+                }
+            }
+            Place::Part { .. } | Place::Entry { .. } => {
+                into(&mut Bounded::new(&mut *stream, size), &behind(group), opening, work)?;
+            }
+            Place::Given | Place::File => fail(group, &OpenError::Changed, work)?,
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Steps on, or back, to a place in a stream.
+fn go_to(stream: &mut dyn ByteStream, offset: u64) -> bool {
+    if offset < stream.position() && !stream.rewind(offset) {
+        return false;
+    }
+    let gap = offset.saturating_sub(stream.position());
+    stream.skip(gap) >= gap
 }
 
 /// Calls `work` with the whole of a stream as a source, and the bytes that are held for it: none where it is a slice.

@@ -68,6 +68,8 @@ impl<S: ByteStream> ByteStream for Bounded<S> {
     }
 
     fn fault(&self) -> Option<Fault> {
-        self.inner.fault()
+        // what is behind the part is not its concern
+        let at_hand = u64::try_from(self.window().len()).unwrap_or(u64::MAX);
+        self.inner.fault().filter(|_| self.left() > at_hand)
     }
 }

@@ -50,7 +50,10 @@ impl Package {
             [0xed, 0xab, 0xee, 0xdb, ..] => Some(Self::Rpm),
             [b'0', b'7', b'0', b'7', b'0', b'1' | b'2', ..] => Some(Self::Cpio),
             [b'#', b'!', ..] => script::is_one(prefix).then_some(Self::Script),
-            _ if prefix.get(..24) == Some(b"!<arch>\ndebian-binary   ") => Some(Self::Deb),
+            [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n', own @ ..] => {
+                let is_deb = own.starts_with(b"debian-binary ") || own.starts_with(b"debian-binary/");
+                is_deb.then_some(Self::Deb)
+            }
             _ => tar::is_one(prefix).then_some(Self::Tar),
         }
     }
