@@ -96,7 +96,10 @@ pub(crate) fn is_library(name: &str) -> bool {
 /// Whether the name of a file promises a format that would have been recognised.
 pub(crate) fn promises(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    let known = ["whl", "zip", "so", "dll", "pyd", "exe", "a", "lib", "o", "obj", "dylib", "fatbin", "cubin"];
+    let known = [
+        "tar", "tgz", "tbz2", "txz", "tzst", "conda", "deb", "rpm", "whl", "zip", "so", "dll", "pyd", "exe", "a",
+        "lib", "o", "obj", "dylib", "fatbin", "cubin",
+    ];
     extension.is_some_and(|extension| known.contains(&extension.as_str())) || is_library(name)
 }
 

@@ -31,21 +31,27 @@ impl fmt::Debug for Xz<'_> {
 impl Decoder for Xz<'_> {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         let action = if input.is_empty() { Action::Finish } else { Action::Run };
-        let before = self.decoder.total_in();
-        let taken = |decoder: &XzStream| usize::try_from(decoder.total_in().saturating_sub(before)).unwrap_or(0);
+        let before = (self.decoder.total_in(), self.decoder.total_out());
+        let taken = |decoder: &XzStream| usize::try_from(decoder.total_in().saturating_sub(before.0)).unwrap_or(0);
+        // what came before an error came
+        let made = |decoder: &XzStream| usize::try_from(decoder.total_out().saturating_sub(before.1)).unwrap_or(0);
         loop {
             let rest = input.get(taken(&self.decoder)..).unwrap_or_default();
             match self.decoder.process(rest, output, action) {
                 Ok(done) => {
                     self.ended = done.status == Status::StreamEnd;
                     let state = if self.ended { State::End } else { State::More };
-                    return Step { taken: taken(&self.decoder), made: done.bytes_produced, state };
+                    return Step { taken: taken(&self.decoder), made: made(&self.decoder), state };
                 }
                 Err(_) => {
                     let needed = self.decoder.memory_usage().unwrap_or(0);
                     if needed <= self.decoder.mem_limit() {
                         let fault = if input.is_empty() { Fault::Cut } else { Fault::Packed };
-                        return Step { taken: taken(&self.decoder), made: 0, state: State::Stop(fault) };
+                        return Step {
+                            taken: taken(&self.decoder),
+                            made: made(&self.decoder),
+                            state: State::Stop(fault),
+                        };
                     }
                     if !self.lease.grow(u64::from(needed).saturating_mul(1024)) {
                         return Step::stop(Fault::Window);
