@@ -618,3 +618,28 @@ fn bytes_that_change_make_no_panic() {
     }
     assert!(said > 100, "{said}");
 }
+
+#[test]
+fn damage_in_a_package_is_that_of_the_file() {
+    let code = |said: &fatscan::Diagnostic| (said.code, said.at.section.clone(), said.at.offset, said.detail.clone());
+    let all = |report: &Report| {
+        let mut codes: Vec<_> = report.diagnostics.iter().map(code).collect();
+        codes.sort();
+        let members = report.artefacts.iter().flat_map(|artefact| &artefact.members);
+        let modules = members.flat_map(|member| &member.modules).cloned().map(|mut module| {
+            let object = module.object.take().map(|object| (object.name.clone(), object.base));
+            (object, module)
+        });
+        (modules.collect::<Vec<_>>(), codes)
+    };
+    let names: Vec<String> = testkit::truth::all().into_iter().map(|truth| truth.file).collect();
+    assert!(names.len() > 50);
+    for name in names {
+        let bytes = testkit::truth::bytes(&name);
+        let zip = scan_bytes("x.zip", &Zip::new().deflated(&name, &bytes).bytes(), &options());
+        let tar = Tar::new().file(&name, &bytes).bytes();
+        for (package, bytes) in [("x.tar", tar.clone()), ("x.tgz", gzip(&tar)), ("x.tar.xz", xz_stored(&tar))] {
+            assert_eq!(all(&scan_bytes(package, &bytes, &options())), all(&zip), "{name} in {package}");
+        }
+    }
+}

@@ -44,18 +44,33 @@ pub(crate) struct Found {
     damage_said: bool,
 }
 
+/// What a file that is unpacked must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// Anything.
+    Any,
+    /// Anything, and it was given by name.
+    Given,
+    /// An archive.
+    Archive,
+}
+
+impl Content {
+    const fn file(explicit: bool) -> Self {
+        if explicit { Self::Given } else { Self::Any }
+    }
+}
+
 /// The next entry of an archive.
 type Next<'w> = dyn FnMut(&mut dyn ByteStream) -> Option<Result<Entry, Damage>> + 'w;
 
 impl Walker<'_> {
     /// A file, whatever it is. One of unknown format is searched only if it was given by name (`explicit`).
     pub(crate) fn file(&mut self, at: &Locator, stream: &mut dyn ByteStream, explicit: bool) -> ControlFlow<()> {
-        stream.fill(SNIFF_SIZE);
-        let window = stream.window();
-        match open::what(window.get(..SNIFF_SIZE).unwrap_or(window)) {
+        match open::what_starts(stream) {
             What::Table => self.table(at, stream),
             What::Package(package) => self.package(at, package, stream),
-            What::Compressed(_) => self.content(at, 0, stream, explicit),
+            What::Compressed(_) => self.content(at, 0, stream, Content::file(explicit)),
             _ => self.leaf(at, stream, explicit),
         }
     }
@@ -156,7 +171,7 @@ impl Walker<'_> {
         let limits = self.run.limits();
         let names = limits.table_bytes / NAMES;
         if stream.is_packed() {
-            return self.walk(at, package, &mut Onward::new(stream), names);
+            return self.walk(at, package, &mut Onward::new(stream, limits.reread_bytes), names);
         }
         self.walk(at, package, stream, names)
     }
@@ -181,7 +196,7 @@ impl Walker<'_> {
                 self.entries(at, stream, &mut next, false)
             }
             Package::Rpm => match rpm_payload(stream) {
-                Ok(offset) => self.content(at, offset, stream, false),
+                Ok(offset) => self.content(at, offset, stream, Content::Archive),
                 Err(damage) => self.damage(at, damage, stream),
             },
             Package::Script => {
@@ -191,13 +206,20 @@ impl Walker<'_> {
                 };
                 stream.skip(offset);
                 stream.trim();
-                self.content(at, offset, stream, false)
+                self.content(at, offset, stream, Content::Archive)
             }
         }
     }
 
     /// What stands in a file from `offset` on, where the stream is, compressed or not.
-    fn content(&mut self, at: &Locator, offset: u64, stream: &mut dyn ByteStream, explicit: bool) -> ControlFlow<()> {
+    fn content(
+        &mut self,
+        at: &Locator,
+        offset: u64,
+        stream: &mut dyn ByteStream,
+        expected: Content,
+    ) -> ControlFlow<()> {
+        let explicit = expected == Content::Given;
         let name = Codec::inner_name(at.steps.last().map_or(&[], |step| &step.name));
         let inner = at.inside(name, Place::Content { offset });
         if open::depth(&inner) > open::depth(at) && open::depth(&inner) >= self.run.limits().depth {
@@ -205,15 +227,24 @@ impl Walker<'_> {
         }
         stream.fill(SNIFF_SIZE);
         let Some(codec) = Codec::sniff(stream.window()) else {
+            let what = open::what(stream.window());
+            if expected == Content::Archive && !matches!(what, What::Package(_) | What::Unread(_)) {
+                return self.unread(at, Why::Unsupported("a payload of an unknown kind"));
+            }
             return self.file(&inner, &mut Bounded::new(stream, u64::MAX), explicit);
         };
         let most = *self.room;
         let mut content = codec.unpack(&mut *stream, Expected::most(most), self.windows);
         let limit = |fault: Option<Fault>| matches!(fault, Some(Fault::Window | Fault::Ratio));
-        content.fill(SNIFF_SIZE);
+        let what = open::what_starts(&mut *content);
         let window = content.window();
-        let what = open::what(window.get(..SNIFF_SIZE).unwrap_or(window));
-        if !(window.is_empty() && limit(content.fault())) {
+        let is_unknown = expected == Content::Archive && !matches!(what, What::Package(_) | What::Unread(_));
+        if is_unknown && content.fault().is_none() {
+            drop(content);
+            return self.unread(at, Why::Unsupported("a payload of an unknown kind"));
+        }
+        let is_refused = window.is_empty() && limit(content.fault());
+        if !is_unknown && !is_refused {
             self.found.damage_said = false;
             self.file(&inner, &mut *content, explicit)?;
         }
@@ -295,7 +326,15 @@ impl Walker<'_> {
         match &entry.kind {
             EntryKind::File => {
                 self.run.progress.expect(size.min(self.run.limits().member_bytes));
-                self.file(&here, &mut Bounded::new(&mut *stream, size), false)
+                let mut stream = Bounded::new(&mut *stream, size);
+                // what a Debian package installs
+                if !files && own.starts_with(b"data.tar") {
+                    return match open::what_starts(&mut stream) {
+                        What::Package(package) => self.package(&here, package, &mut stream),
+                        _ => self.content(&here, 0, &mut stream, Content::Archive),
+                    };
+                }
+                self.file(&here, &mut stream, false)
             }
             EntryKind::Link(target) if open::is_library(&here.file_name()) => {
                 let target = String::from_utf8_lossy(target);

@@ -41,13 +41,19 @@ pub(crate) fn what(prefix: &[u8]) -> What {
     }
 }
 
+/// What a stream holds by its first bytes.
+pub(crate) fn what_starts(stream: &mut dyn ByteStream) -> What {
+    stream.fill(SNIFF_SIZE);
+    let window = stream.window();
+    what(window.get(..SNIFF_SIZE).unwrap_or(window))
+}
+
 /// What the compressed bytes at the start of a stream hold; the stream is read for it. Without memory for its window that
 /// is not known.
 pub(crate) fn what_is_in(codec: Codec, stream: &mut dyn ByteStream, limits: &Limits) -> What {
     let windows = Windows::new(limits.window_bytes, 1, true);
     let mut content = codec.unpack(stream, Expected::most(SNIFF_SIZE as u64), &windows);
-    content.fill(SNIFF_SIZE);
-    what(content.window())
+    what_starts(&mut *content)
 }
 
 /// Archives and compressions that are not read: libraries may be in them.

@@ -82,7 +82,8 @@ impl Decoder for Gzip {
     }
 
     fn restart(&mut self) {
-        self.inflate = Decompress::new_gzip(15);
+        // with a header, as it was made
+        self.inflate.reset(true);
         self.between = false;
     }
 }

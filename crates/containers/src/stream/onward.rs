@@ -1,15 +1,18 @@
 use super::{ByteStream, Fault};
 
-/// A stream that does not go back further than a few bytes behind it, and so is never unpacked a second time.
+/// A stream that goes back further than a few bytes only as long as what has to be unpacked again for it stays below a
+/// limit, in all.
 #[derive(Debug)]
 pub struct Onward<S> {
     inner: S,
+    /// Bytes that may still be unpacked again.
+    again: u64,
 }
 
 impl<S: ByteStream> Onward<S> {
-    /// The rest of `inner`.
-    pub const fn new(inner: S) -> Self {
-        Self { inner }
+    /// The rest of `inner`, of which `again` bytes may be unpacked again.
+    pub const fn new(inner: S, again: u64) -> Self {
+        Self { inner, again }
     }
 }
 
@@ -36,8 +39,15 @@ impl<S: ByteStream> ByteStream for Onward<S> {
 
     fn rewind(&mut self, position: u64) -> bool {
         let back = self.position().saturating_sub(position);
-        let near = u64::try_from(self.behind().len()).is_ok_and(|near| back <= near);
-        near && self.inner.rewind(position)
+        if u64::try_from(self.behind().len()).is_ok_and(|near| back <= near) {
+            return self.inner.rewind(position);
+        }
+        // from the start to here, and then on to where it was
+        let Some(left) = self.again.checked_sub(self.position()).filter(|_| self.inner.rewind(position)) else {
+            return false;
+        };
+        self.again = left;
+        true
     }
 
     fn as_slice(&self) -> Option<&[u8]> {

@@ -148,6 +148,14 @@ pub struct Member {
 }
 
 impl Member {
+    /// Whether it is a file of intermediate code alone: LTO-IR for a linker, or OptiX-IR, which begins alike.
+    #[must_use]
+    pub fn is_bare_ir(&self) -> bool {
+        let is_one = |image: &Image| image.kind == CodeKind::LtoIr;
+        let mut modules = self.modules.iter();
+        !self.modules.is_empty() && modules.all(|own| own.source == Source::Raw && own.images.iter().all(is_one))
+    }
+
     /// The same without its modules.
     #[must_use]
     pub fn clone_without_modules(&self) -> Self {

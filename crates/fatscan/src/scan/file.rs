@@ -134,6 +134,10 @@ fn scan_packed(
     walker.file(&task.at, stream, explicit)?;
     let found = walker.found;
     run.progress.advance(task.size);
+    if size == 0 {
+        // what is behind the end of the archive counts
+        stream.skip(u64::MAX);
+    }
     let sums = take.sums();
     let without = if explicit && found.members == 0 { 1 } else { found.without };
     if is_own {
