@@ -124,8 +124,8 @@ fn case(folder: &Folder, rule: Rule) -> Option<Case> {
             let cut = Zip::new().deflated("a/b.so", &library(&[module(&["80", "90"])])).central(Central::Truncated);
             two("cut.whl", cut.bytes())
         }
-        // a gzip file, which is not unpacked
-        Rule::Unread => two("more.tar.gz", vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        // a 7z archive, which is not unpacked
+        Rule::Unread => two("more.7z", b"7z\xbc\xaf\x27\x1c\x00\x04".to_vec()),
         Rule::HostMismatch => own(good(), "--host aarch64", "--host x86_64"),
         Rule::NotCovered => own(good(), "--require 12.0", "--require 9.0"),
         Rule::DriverTooOld => {

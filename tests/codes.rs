@@ -46,18 +46,18 @@ fn with_unmapped() -> Vec<u8> {
 
 #[test]
 fn what_cannot_be_unpacked_is_named() {
-    let tar = testkit::compress::gzip(&{
-        let mut header = vec![0; 1024];
-        header[257..262].copy_from_slice(b"ustar");
-        header
-    });
     // alone it is all that was asked for, in an archive it is a part of it
-    let report = checked("x.tgz", &tar);
-    assert_eq!((said(&report), report.unread.len()), (vec![(Code::NotRead, Level::Error)], 1));
-    let zip = Zip::new().stored("x.tgz", &tar).deflated("a.so", &library("90")).bytes();
-    let report = checked("x.zip", &zip);
-    assert_eq!((said(&report), report.unread.len()), (vec![(Code::Unread, Level::Warning)], 1));
-    assert_eq!(report.artefacts[0].members.len(), 1);
+    for (name, bytes) in [("x.7z", b"7z\xbc\xaf\x27\x1c\x00\x04"), ("x.rar", b"Rar!\x1a\x07\x01\x00")] {
+        let report = checked(name, bytes);
+        assert_eq!((said(&report), report.unread.len()), (vec![(Code::NotRead, Level::Error)], 1));
+        let zip = Zip::new().stored(name, bytes).deflated("a.so", &library("90")).bytes();
+        let report = checked("x.zip", &zip);
+        assert_eq!((said(&report), report.unread.len()), (vec![(Code::Unread, Level::Warning)], 1));
+        assert_eq!(report.artefacts[0].members.len(), 1);
+        // compressed it is the same
+        let report = checked("x.tgz", &testkit::compress::gzip(&testkit::Tar::new().file(name, bytes).bytes()));
+        assert_eq!((said(&report), report.unread.len()), (vec![(Code::Unread, Level::Warning)], 1));
+    }
 }
 
 #[test]

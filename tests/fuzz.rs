@@ -77,6 +77,18 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     seeds.push(("elf.so".to_owned(), elf.bytes()));
     seeds.push(("x.dll".to_owned(), Pe::dll().section(".nv_fatb", &code).imports("cudart64_12.dll").bytes()));
     seeds.push(("abi7.cubin".to_owned(), Cubin::abi7("80").kernel("k").bytes()));
+    let tar = testkit::Tar::new().file("a.so", &elf.bytes()).gnu_long("b", &code).bytes();
+    for (name, packed) in [
+        ("x.tgz", testkit::compress::gzip(&tar)),
+        ("x.tar.bz2", testkit::compress::bzip2(&tar)),
+        ("x.tar.xz", testkit::compress::xz_stored(&tar)),
+        ("x.tar.zst", testkit::compress::zstd_window(&tar, 20)),
+    ] {
+        seeds.push((name.to_owned(), packed));
+    }
+    let cpio = testkit::cpio::cpio(&[("./a.so", &elf.bytes()), ("./k.fatbin", &code)]);
+    seeds.push(("x.rpm".to_owned(), testkit::cpio::rpm(2, &testkit::compress::gzip(&cpio))));
+    seeds.extend([("x.tar".to_owned(), tar), ("x.cpio".to_owned(), cpio)]);
     seeds.push(("deflate".to_owned(), testkit::compress::deflate(&code)));
     seeds.extend(TEXTS.iter().enumerate().map(|(index, text)| (format!("text {index}"), text.as_bytes().to_vec())));
     seeds
@@ -144,7 +156,7 @@ fn every_reader_has_its_target_and_every_target_its_reader() {
 /// A file of the corpus is this large at most.
 const CORPUS_FILE: usize = 20_000;
 /// All of them are.
-const CORPUS: usize = 300_000;
+const CORPUS: usize = 320_000;
 
 #[test]
 fn every_reader_takes_its_corpus() {

@@ -326,12 +326,11 @@ fn many_damaged_files_are_counted_and_the_first_five_named() {
 #[test]
 fn files_that_were_not_read_are_named_in_markdown_too() {
     let folder = tempfile::tempdir().unwrap();
-    let zip =
-        Zip::new().deflated("a.so", &library(&[module(&["80"])])).deflated("b.tar.gz", &testkit::compress::gzip(b"x"));
+    let zip = Zip::new().deflated("a.so", &library(&[module(&["80"])])).deflated("b.7z", b"7z\xbc\xaf\x27\x1c\x00\x04");
     let path = write(&folder, "x.whl", &zip.bytes());
     let (_, out) = list(&[&path], &["--format", "markdown"]);
     assert!(out.contains("\n1 file was not read and may hold device code:\n"), "{out}");
-    assert!(out.lines().any(|line| line.starts_with("- ") && line.contains("b.tar.gz\\: ")), "{out}");
+    assert!(out.lines().any(|line| line.starts_with("- ") && line.contains("b.7z\\: ")), "{out}");
 }
 
 #[test]
@@ -428,4 +427,22 @@ fn coverage_in_json_has_the_numbers_of_a_library_made_by_hand() {
             "unmapped": none,
         })
     );
+}
+
+#[test]
+fn files_of_bare_intermediate_code_are_one_block_and_called_what_they_may_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let ir = [0xed, 0x43, 0x4e, 0x7f, 1, 2, 3, 4].repeat(100);
+    let mut zip = Zip::new().deflated("p/a.so", &library(&[module(&["80"])]));
+    for number in 0..75 {
+        zip = zip.deflated(&format!("p/cuda/kernel{number:02}.ir"), &ir);
+    }
+    let path = write(&folder, "x.whl", &zip.deflated("q/one.ir", &ir).bytes());
+    let (_, out) = list(&[&path], &[]);
+    assert!(out.contains("p/cuda/  75 files of LTO-IR or OptiX-IR, 60.0 kB\n"), "{out}");
+    assert!(out.contains("  names   kernel00.ir to kernel74.ir\n"), "{out}");
+    assert!(out.contains("q/one.ir  LTO-IR or OptiX-IR, 800 B\n"), "{out}");
+    assert!(out.lines().count() < 25, "{out}");
+    let (_, out) = list(&[&path], &["--gpu", "8.0"]);
+    assert!(!out.contains("no driver loads"), "{out}");
 }

@@ -11,7 +11,8 @@
 use fatscan::extract::{Job, Wanted, extract};
 use fatscan::{Limits, Mapping, Options, Why, scan_paths};
 use testkit::ar::Flavour;
-use testkit::{Ar, Cubin, Elf, Entry, MachO, Zip, fatbin};
+use testkit::compress::{bzip2, gzip, xz_stored, zstd_stored};
+use testkit::{Ar, Cubin, Elf, Entry, MachO, Tar, Zip, cpio, fatbin};
 
 /// Something around a file.
 #[derive(Clone, Copy, Debug)]
@@ -19,18 +20,38 @@ enum Around {
     Stored,
     Deflated,
     Ar,
+    Tar,
+    TarGz,
+    TarXz,
+    /// A zip archive with a `.tar.zst` in it: two levels.
+    Conda,
+    /// Two levels, too.
+    Deb,
+    Rpm,
+    /// A compressed file, which is no level.
+    Bz2,
     /// A universal Mach-O file; what is in it must be Mach-O.
     Universal,
     /// A directory.
     Folder,
 }
-use Around::{Deflated, Folder, Stored, Universal};
+use Around::{Bz2, Conda, Deb, Deflated, Folder, Rpm, Stored, TarGz, TarXz, Universal};
 
 fn wrap(around: Around, name: &str, bytes: &[u8]) -> (String, Vec<u8>) {
     match around {
         Stored => ("s.zip".to_owned(), Zip::new().stored(name, bytes).bytes()),
         Deflated => ("d.zip".to_owned(), Zip::new().deflated(name, bytes).bytes()),
         Around::Ar => ("l.a".to_owned(), Ar::new(Flavour::Gnu).member(name, bytes).bytes()),
+        Around::Tar => ("t.tar".to_owned(), tar(name, bytes)),
+        TarGz => ("t.tgz".to_owned(), gzip(&tar(name, bytes))),
+        TarXz => ("t.tar.xz".to_owned(), xz_stored(&tar(name, bytes))),
+        Conda => ("c.conda".to_owned(), Zip::new().stored("pkg-c.tar.zst", &zstd_stored(&tar(name, bytes))).bytes()),
+        Deb => {
+            let ar = Ar::new(Flavour::Gnu).member("debian-binary", b"2.0\n");
+            ("d.deb".to_owned(), ar.member("data.tar.gz", &gzip(&tar(name, bytes))).bytes())
+        }
+        Rpm => ("r.rpm".to_owned(), cpio::rpm(1, &xz_stored(&cpio::cpio(&[(name, bytes)])))),
+        Bz2 => (format!("{name}.bz2"), bzip2(bytes)),
         Universal => {
             ("u.dylib".to_owned(), testkit::macho::universal(&[(testkit::macho::cpu::ARM64, bytes.to_vec())], false))
         }
@@ -38,8 +59,12 @@ fn wrap(around: Around, name: &str, bytes: &[u8]) -> (String, Vec<u8>) {
     }
 }
 
-/// Ten ways, from the outside in, each at most four deep.
-const WAYS: [&[Around]; 10] = [
+fn tar(name: &str, bytes: &[u8]) -> Vec<u8> {
+    Tar::new().file("readme.txt", b"text").file(name, bytes).bytes()
+}
+
+/// The ways, from the outside in, each at most four deep.
+const WAYS: [&[Around]; 27] = [
     &[Stored],
     &[Deflated],
     &[Around::Ar],
@@ -50,10 +75,27 @@ const WAYS: [&[Around]; 10] = [
     &[Stored, Deflated, Around::Ar],
     &[Deflated, Stored, Deflated, Stored],
     &[Deflated, Deflated, Universal],
+    &[Around::Tar],
+    &[TarGz],
+    &[Folder, TarXz],
+    &[Conda],
+    &[Folder, Deb],
+    &[Rpm],
+    &[Bz2],
+    &[TarGz, Bz2],
+    &[Folder, Deflated, TarXz],
+    &[Around::Tar, Deflated, TarGz],
+    &[TarGz, TarXz, Around::Tar, TarGz],
+    &[TarGz, Conda],
+    &[Deflated, Deb],
+    &[TarXz, Rpm, Bz2],
+    &[TarGz, Around::Ar],
+    &[TarGz, Stored, Around::Ar],
+    &[Rpm, Universal],
 ];
 
 #[test]
-fn ten_ways_to_pack_a_library_list_the_same_and_open_again() {
+fn many_ways_to_pack_a_library_list_the_same_and_open_again() {
     let cubins = [Cubin::new("90").bytes(), Cubin::new("100f").bytes()];
     let code = fatbin(&[Entry::sass("90", cubins[0].clone()), Entry::sass("100f", cubins[1].clone())]);
     for way in WAYS {
@@ -94,7 +136,7 @@ fn ten_ways_to_pack_a_library_list_the_same_and_open_again() {
 #[test]
 fn a_fifth_level_is_too_deep_and_says_so() {
     let library = Elf::shared().section(".nv_fatbin", &fatbin(&[Entry::sass("90", Cubin::new("90").bytes())])).bytes();
-    for around in [Stored, Deflated] {
+    for around in [Stored, Deflated, Around::Tar, TarGz, TarXz, Rpm, Around::Ar] {
         let (mut name, mut bytes) = ("x.so".to_owned(), library.clone());
         for level in 1..=6 {
             (name, bytes) = wrap(around, &name, &bytes);

@@ -17,7 +17,8 @@ use cubin::{Cubin, Functions, Head, PrefixOutcome, Provenance, PtxHead, SymbolPr
 use fatscan::check::{Baseline, Config};
 use fatscan::{Limits, Options, Pattern, scan_bytes, scan_stream};
 use fatscan_containers::{
-    ArchiveWalk, ByteStream, Format, Inflater, Layout, Ranges, SNIFF_SIZE, SliceStream, Source, Tap, Zip,
+    ArchiveWalk, ByteStream, Codec, CpioWalk, Damage, Expected, Format, Inflater, Layout, Package, Ranges, SNIFF_SIZE,
+    SliceStream, Source, Tap, TarWalk, Windows, Zip, rpm_payload, script_payload,
 };
 use gpu_arch::{Arch, Capability, CudaVersion, DriverVersion, Isa, Target, spelling};
 
@@ -35,6 +36,10 @@ pub const BODIES: &[(&str, Body)] = &[
     ("zip", zip),
     ("archive", archive),
     ("inflate", inflate),
+    ("tar", tar),
+    ("cpio", cpio),
+    ("package", package),
+    ("unpack", unpack),
     ("scan", scan),
     ("scan_verify", scan_verify),
     ("scan_stream", scan_as_stream),
@@ -210,6 +215,78 @@ pub fn archive(data: &[u8]) {
     assert!(stream.position() <= data.len() as u64);
 }
 
+/// Entries of a tar or cpio archive: each begins behind the one before, and none is longer than it was asked for.
+fn entries(
+    data: &[u8],
+    next: &mut dyn FnMut(&mut SliceStream<'_>) -> Option<Result<fatscan_containers::Entry, Damage>>,
+) {
+    let mut stream = SliceStream::new(data);
+    let (mut last, mut steps) = (0, 0);
+    while let Some(step) = next(&mut stream) {
+        steps += 1;
+        assert!(steps <= data.len() + 1, "every step goes on");
+        if let Ok(entry) = step {
+            assert!(entry.part.offset > last, "entries go forward");
+            assert!(entry.part.name.len() <= NAME);
+            assert_eq!(entry.part.offset, stream.position());
+            last = entry.part.offset;
+        }
+    }
+    assert!(stream.position() <= data.len() as u64);
+}
+
+/// A long name is not read beyond this.
+const NAME: usize = 1 << 12;
+
+/// Tar archives.
+pub fn tar(data: &[u8]) {
+    let mut walk = TarWalk::new(NAME as u64);
+    entries(data, &mut |stream| walk.next(stream));
+}
+
+/// Cpio archives.
+pub fn cpio(data: &[u8]) {
+    let mut walk = CpioWalk::new(NAME);
+    entries(data, &mut |stream| walk.next(stream));
+}
+
+/// Headers of RPM packages, and scripts before archives.
+pub fn package(data: &[u8]) {
+    let mut stream = SliceStream::new(data);
+    if let Ok(offset) = rpm_payload(&mut stream) {
+        assert!(offset == stream.position() && offset <= data.len() as u64);
+    }
+    if let Some(offset) = script_payload(data) {
+        assert!(offset <= data.len() as u64);
+    }
+    let _ = (Package::sniff(data), Codec::sniff(data));
+}
+
+/// What is compressed by any codec: what comes out once comes out again, and no more than was asked for.
+pub fn unpack(data: &[u8]) {
+    for codec in [Codec::Gzip, Codec::Bzip2, Codec::Xz, Codec::Zstd] {
+        let windows = Windows::new(16 << 20, 1, true);
+        let mut stream = codec.unpack(SliceStream::new(data), Expected::most(UNPACKED), &windows);
+        let mut first = Vec::new();
+        while stream.fill(1) {
+            first.extend_from_slice(stream.window());
+            let count = stream.window().len() as u64;
+            assert_eq!(stream.skip(count), count);
+            assert_eq!(stream.position(), first.len() as u64);
+        }
+        assert!(first.len() as u64 <= UNPACKED, "{codec:?}: {} bytes", first.len());
+        assert!(stream.rewind(0));
+        let mut again = Vec::new();
+        while stream.fill(100) || stream.fill(1) {
+            let step = stream.window().len().min(100);
+            again.extend_from_slice(&stream.window()[..step]);
+            stream.skip(step as u64);
+        }
+        assert_eq!(first.len(), again.len(), "{codec:?}");
+        assert!(first == again, "{codec:?}");
+    }
+}
+
 /// A deflate stream, read forward, watched, and read again.
 pub fn inflate(data: &[u8]) {
     let mut stream = Tap::new(Inflater::new(SliceStream::new(data), UNPACKED, Some(0), false), 100);
@@ -240,6 +317,9 @@ pub fn scan(data: &[u8]) {
     let is_file = report.artefacts.iter().all(|artefact| artefact.kind == fatscan::ArtefactKind::File);
     let diagnostics = report.diagnostics.len();
     for member in report.artefacts.iter().filter(|_| is_file).flat_map(|artefact| &artefact.members) {
+        if Codec::sniff(data).is_some() {
+            continue;
+        }
         assert_eq!(member.size, data.len() as u64);
         for module in &member.modules {
             assert!(module.offset <= data.len() as u64);

@@ -20,6 +20,14 @@ use crate::terminal::{bytes, count, width, wrap};
 /// Columns of the label in front of every line of a block.
 const LABEL: usize = 10;
 
+/// OptiX-IR begins as LTO-IR does.
+const BARE_IR: &str = "LTO-IR or OptiX-IR";
+
+/// What stands before the last name of a path.
+fn folder(member: &Member) -> &str {
+    member.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const SOME: Style = AnsiColor::Yellow.on_default();
@@ -71,9 +79,15 @@ impl<W: Write> Page<'_, W> {
         if by == By::Artefact {
             self.body(&artefact.members)?;
         } else {
-            for member in &artefact.members {
+            let alike = |one: &Member, next: &Member| {
+                by == By::Member && one.is_bare_ir() && next.is_bare_ir() && folder(one) == folder(next)
+            };
+            for group in artefact.members.chunk_by(alike) {
                 writeln!(self.out)?;
-                self.member(&escape::text(&member.path), member, by)?;
+                match group {
+                    [first, .., last] => self.files(first, last, group)?,
+                    _ => group.iter().try_for_each(|own| self.member(&escape::text(&own.path), own, by))?,
+                }
             }
             writeln!(self.out)?;
         }
@@ -86,9 +100,22 @@ impl<W: Write> Page<'_, W> {
         writeln!(self.out, "{DIM}{with} with device code{rest}{DIM:#}")
     }
 
+    /// Files of intermediate code in one folder, of which there may be hundreds.
+    fn files(&mut self, first: &Member, last: &Member, group: &[Member]) -> io::Result<()> {
+        let folder = escape::text(folder(first));
+        let name = |member: &Member| escape::text(member.path.rsplit('/').next().unwrap_or_default()).into_owned();
+        let size = bytes(group.iter().map(|member| member.size).fold(0, u64::saturating_add));
+        let files = count(group.len(), "file", "files");
+        writeln!(self.out, "{BOLD}{folder}/{BOLD:#}  {files} of {BARE_IR}, {size}")?;
+        let words: Vec<String> = vec![name(first), "to".to_owned(), name(last)];
+        self.styled("names", &words, Style::new())?;
+        self.body(group)
+    }
+
     fn member(&mut self, path: &str, member: &Member, by: By) -> io::Result<()> {
         let machine = member.machine.map(|machine| format!(" {machine}")).unwrap_or_default();
-        writeln!(self.out, "{BOLD}{path}{BOLD:#}  {}{machine}, {}", member.format, bytes(member.size))?;
+        let format = if member.is_bare_ir() { BARE_IR } else { member.format };
+        writeln!(self.out, "{BOLD}{path}{BOLD:#}  {format}{machine}, {}", bytes(member.size))?;
         if by == By::Module {
             self.modules(member)?;
             return self.refuted(&self.labels.refuted([member]));

@@ -1,5 +1,6 @@
 //! Every limit that exists, and the memory that threads share.
 
+use core::cell::Cell;
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// What a run reads and holds at most. Every size in a file is a claim, and reaching a limit is said, by a diagnostic of
@@ -50,6 +51,9 @@ pub struct Limits {
     pub live_bytes: u64,
     /// Bytes of archives that are held because they lie compressed in another one.
     pub held_bytes: u64,
+    /// Bytes that decoders of xz, zstd and bzip2 hold, all together: their windows above all. One file, with those that it
+    /// lies in, gets three quarters of it.
+    pub window_bytes: u64,
 }
 
 impl Default for Limits {
@@ -75,6 +79,7 @@ impl Default for Limits {
             diagnostics: 100,
             live_bytes: 64 << 20,
             held_bytes: 64 << 20,
+            window_bytes: 176 << 20,
         }
     }
 }
@@ -139,5 +144,75 @@ impl Drop for Grant<'_> {
             *memory.turn.lock().unwrap_or_else(PoisonError::into_inner) = false;
             memory.freed.notify_one();
         }
+    }
+}
+
+/// The memory of the decoders that one thread has open within each other.
+///
+/// A quarter of all is divided among the threads; who works alone may have the other three quarters. Who does not, and needs
+/// more than its part, is told to come back alone.
+#[derive(Debug)]
+pub struct Windows {
+    own: u64,
+    most: u64,
+    alone: bool,
+    held: Cell<u64>,
+    put_off: Cell<bool>,
+}
+
+impl Windows {
+    /// None yet, of `bytes` for `threads` threads. `alone`: nobody else has more than its part at the same time.
+    #[must_use]
+    pub fn new(bytes: u64, threads: usize, alone: bool) -> Self {
+        let own = (bytes / 4).checked_div(u64::try_from(threads.max(1)).unwrap_or(u64::MAX)).unwrap_or(0);
+        let most = bytes.saturating_sub(bytes / 4);
+        Self { own: own.min(most), most, alone, held: Cell::new(0), put_off: Cell::new(false) }
+    }
+
+    /// Whether something was refused that is granted to who works alone.
+    #[must_use]
+    pub const fn is_put_off(&self) -> bool {
+        self.put_off.get()
+    }
+
+    /// A decoder's part, still nothing.
+    pub(crate) const fn lease(&self) -> Lease<'_> {
+        Lease { windows: self, bytes: 0 }
+    }
+
+    fn hold(&self, bytes: u64) -> bool {
+        let total = self.held.get().saturating_add(bytes);
+        let fits = total <= if self.alone { self.most } else { self.own };
+        if fits {
+            self.held.set(total);
+        } else if total <= self.most {
+            self.put_off.set(true);
+        }
+        fits
+    }
+}
+
+/// The memory of one decoder; given back with it.
+#[derive(Debug)]
+pub(crate) struct Lease<'windows> {
+    windows: &'windows Windows,
+    bytes: u64,
+}
+
+impl Lease<'_> {
+    /// Makes it `bytes` at least; `false` where there are not so many.
+    pub(crate) fn grow(&mut self, bytes: u64) -> bool {
+        let more = bytes.saturating_sub(self.bytes);
+        if more > 0 && !self.windows.hold(more) {
+            return false;
+        }
+        self.bytes = self.bytes.saturating_add(more);
+        true
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        self.windows.held.set(self.windows.held.get().saturating_sub(self.bytes));
     }
 }

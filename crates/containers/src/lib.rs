@@ -8,8 +8,8 @@
 //! |---|---|---|
 //! | `source` | random access to what holds the bytes | [`Source`], [`FileSource`], [`Mapping`] |
 //! | `stream` | bytes that are read forward; what is kept while they pass | [`ByteStream`], [`SliceStream`], [`Tap`], [`Bounded`] |
-//! | `codec` | streams over streams | [`Inflater`] |
-//! | `walk` | files of several parts, read forward | [`ArchiveWalk`], [`universal`] |
+//! | `codec` | streams over streams | [`Codec`], [`Inflater`] |
+//! | `walk` | files of several parts, read forward | [`ArchiveWalk`], [`TarWalk`], [`CpioWalk`], [`universal`] |
 //! | `index` | archives with a table of members | [`Zip`] |
 //! | `layout`, `needed` | sections and linkage of a library | [`Layout`], [`Ranges`], [`needed`] |
 //! | `linkage` | how a library is linked: names, paths, machine | [`Library`], [`library`] |
@@ -37,8 +37,8 @@ mod stream;
 mod tree;
 mod walk;
 
-pub use budget::{Grant, Limits, Memory};
-pub use codec::Inflater;
+pub use budget::{Grant, Limits, Memory, Windows};
+pub use codec::{Codec, Decoded, Deflate, Expected, Inflater};
 pub use format::{Format, SNIFF_SIZE};
 pub use index::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod};
 pub use layout::{Layout, ObjectType, PREFIX_SIZE, SECTION_NAME, Section, Segment, announced, table_bytes};
@@ -46,6 +46,9 @@ pub use linkage::{Library, LinkageError, Machine, library};
 pub use needed::{names_at, needed};
 pub use ranges::Ranges;
 pub use source::{FileSource, Mapping, Source, open_file};
-pub use stream::{Bounded, ByteStream, Checked, Fault, ReadStream, ReaderStream, SliceStream, Tap};
+pub use stream::{Bounded, ByteStream, Checked, Fault, Onward, ReadStream, ReaderStream, SliceStream, Tap};
 pub use tree::{Tree, TreeFile, tree};
-pub use walk::{ArchiveWalk, Damage, MachOSlice, Part, universal};
+pub use walk::{
+    ArchiveWalk, CpioWalk, Damage, Entry, EntryKind, MachOSlice, Package, Part, SCRIPT_SIZE, TarWalk, rpm_payload,
+    script_payload, universal,
+};

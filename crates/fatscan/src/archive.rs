@@ -3,13 +3,16 @@
 use core::ops::ControlFlow;
 use std::collections::HashMap;
 
-use fatscan_containers::{ByteStream, Format, MemberDoubt, SNIFF_SIZE, Source, Zip, ZipDoubt, ZipMember, ZipMethod};
+use fatscan_containers::{
+    ByteStream, Format, MemberDoubt, SNIFF_SIZE, Source, Windows, Zip, ZipDoubt, ZipMember, ZipMethod,
+};
 
 use crate::diagnostic::{Code, Diagnostic, Level};
+use crate::forward::{Found, Walker};
 use crate::locator::{Locator, Place};
 use crate::model::{Artefact, ArtefactKind, Unread, Why};
 use crate::object::{self, Leaf};
-use crate::open::{self, OpenError, What};
+use crate::open::{self, OpenError, Opening, What};
 use crate::parallel;
 use crate::run::{Allowance, Run};
 use crate::scan::{Take, artefact};
@@ -29,6 +32,8 @@ pub(crate) fn is_one(what: What, source: &dyn Source, at: &Locator) -> bool {
     match what {
         What::Table => true,
         What::Unread(_) => false,
+        What::Package(_) | What::Compressed(_) if !NAMES.iter().any(|ending| name.ends_with(ending)) => false,
+        What::Package(_) | What::Compressed(_) => Zip::ends_as_one(source),
         What::Unknown => Zip::ends_as_one(source),
         What::Format(_) if NAMES.iter().any(|ending| name.ends_with(ending)) => Zip::ends_as_one(source),
         // a program that carries its files behind it
@@ -44,43 +49,80 @@ fn is_wheel(at: &Locator) -> bool {
     at.file_name().to_ascii_lowercase().ends_with(".whl")
 }
 
+fn is_conda(at: &Locator) -> bool {
+    at.file_name().to_ascii_lowercase().ends_with(".conda")
+}
+
 fn kind(at: &Locator) -> ArtefactKind {
-    if is_wheel(at) { ArtefactKind::Wheel } else { ArtefactKind::Zip }
+    match () {
+        () if is_wheel(at) => ArtefactKind::Wheel,
+        () if is_conda(at) => ArtefactKind::Package,
+        () => ArtefactKind::Zip,
+    }
 }
 
 /// Scans an archive that is a file of its own.
 pub(crate) fn scan(run: &Run, source: &dyn Source, at: &Locator, take: &mut dyn Take) -> ControlFlow<()> {
     let shown = artefact(at.clone(), kind(at), source.len());
-    let ratio = run.limits().ratio;
-    let mut room = source.len().saturating_mul(ratio).saturating_add(FREE);
-    let inner = Inner { run, source, at, shown: &shown, held: run.limits().held_bytes };
-    inner.whole(&mut room, take)
+    let mut room = room(run, source.len());
+    let windows = windows(run, take);
+    let inner = Nested { run, source, at, shown: &shown, held: run.limits().held_bytes };
+    inner.whole(&windows, &mut room, take)
 }
 
-/// Opens an archive at `at` in `source`, a file that is none itself; what is in it belongs to `shown`, unless it is a wheel.
+/// Bytes that a file of `size` bytes may unpack to.
+pub(crate) fn room(run: &Run, size: u64) -> u64 {
+    size.saturating_mul(run.limits().ratio).saturating_add(FREE)
+}
+
+/// The memory for the decoders of one file.
+pub(crate) fn windows(run: &Run, take: &dyn Take) -> Windows {
+    Windows::new(run.limits().window_bytes, run.pool.current_num_threads(), take.forward().is_exact)
+}
+
+/// Opens an archive at `at` in `source`, a file that is none itself; what is in it belongs to `shown`, unless it is a
+/// package. Returns how many native files are without device code.
 pub(crate) fn nested(
     run: &Run,
     source: &dyn Source,
     at: &Locator,
     shown: &Artefact,
     take: &mut dyn Take,
-) -> ControlFlow<()> {
-    let mut room = source.len().saturating_mul(run.limits().ratio).saturating_add(FREE);
+) -> ControlFlow<(), u64> {
+    let mut room = room(run, source.len());
+    let windows = windows(run, take);
     let outer = at.root_file();
-    Inner { run, source, at: &outer, shown, held: run.limits().held_bytes }.nested(at, None, &mut room, take)
+    Nested { run, source, at: &outer, shown, held: run.limits().held_bytes }.nested(at, None, &windows, &mut room, take)
+}
+
+/// What an inner archive holds: of a wheel or a package an artefact of its own, else members of the one around it. Returns
+/// how many of those native files are without device code.
+pub(crate) fn inside(
+    inner: &Nested<'_>,
+    windows: &Windows,
+    room: &mut u64,
+    take: &mut dyn Take,
+) -> ControlFlow<(), u64> {
+    if (is_wheel(inner.at) || is_conda(inner.at)) && *inner.at != inner.shown.at {
+        let shown = artefact(inner.at.clone(), kind(inner.at), inner.source.len());
+        Nested { shown: &shown, ..*inner }.whole(windows, room, take)?;
+        return ControlFlow::Continue(0);
+    }
+    inner.members(windows, room, take)
 }
 
 /// An archive that is open.
-struct Inner<'a> {
-    run: &'a Run,
+#[derive(Clone, Copy)]
+pub(crate) struct Nested<'a> {
+    pub(crate) run: &'a Run,
     /// The archive.
-    source: &'a dyn Source,
+    pub(crate) source: &'a dyn Source,
     /// Where it is.
-    at: &'a Locator,
+    pub(crate) at: &'a Locator,
     /// What its members belong to.
-    shown: &'a Artefact,
+    pub(crate) shown: &'a Artefact,
     /// Bytes of archives that may still be held.
-    held: u64,
+    pub(crate) held: u64,
 }
 
 /// A member to look at.
@@ -101,16 +143,16 @@ impl Job<'_> {
     }
 }
 
-impl Inner<'_> {
+impl Nested<'_> {
     /// The archive as an artefact.
-    fn whole(&self, room: &mut u64, take: &mut dyn Take) -> ControlFlow<()> {
+    fn whole(&self, windows: &Windows, room: &mut u64, take: &mut dyn Take) -> ControlFlow<()> {
         take.begin(self.shown)?;
-        let without = self.members(room, take)?;
+        let without = self.members(windows, room, take)?;
         take.end(&Artefact { members_without_code: without, ..self.shown.clone() })
     }
 
     /// Its members, then the archives in it. Returns how many native files are without device code.
-    fn members(&self, room: &mut u64, take: &mut dyn Take) -> ControlFlow<(), u64> {
+    fn members(&self, windows: &Windows, room: &mut u64, take: &mut dyn Take) -> ControlFlow<(), u64> {
         let run = self.run;
         let zip = Zip::list(self.source, run.limits());
         let mut without = 0u64;
@@ -158,61 +200,39 @@ impl Inner<'_> {
             }
         }
         for at in nested {
-            self.nested(&at, Some(&zip), room, take)?;
+            without = without.saturating_add(self.nested(&at, Some(&zip), windows, room, take)?);
         }
         ControlFlow::Continue(without)
     }
 
-    /// Opens an archive in this one; `at` is where.
-    fn nested(&self, at: &Locator, zip: Option<&Zip>, room: &mut u64, take: &mut dyn Take) -> ControlFlow<()> {
-        let run = self.run;
-        let limits = run.limits();
-        let unread = |why: Why| Leaf::unread(at, why, false);
-        if open::depth(at) >= limits.depth {
-            return take.leaf(self.shown, unread(Why::TooDeep), &|_| unread(Why::TooDeep));
-        }
-        let steps = at.steps.get(self.at.steps.len()..).unwrap_or_default();
-        let mut flow = ControlFlow::Continue(());
-        let opened = open::with_stream(self.source, zip, steps, limits, self.held, &mut |stream, held| {
-            let fault = open::with_archive(stream, held, &mut |source, used| {
-                let left = held.saturating_sub(used);
-                flow = self.inside(source, at, left, room, take);
-            });
-            fault.map(|()| stream.fault())
-        });
-        flow?;
-        match opened {
-            Ok(Ok(None)) => ControlFlow::Continue(()),
-            Ok(Ok(Some(fault))) => {
-                let say = || Leaf::saying(Diagnostic::new(Code::MemberDamaged, at.clone(), fault.to_string()));
-                take.leaf(self.shown, say(), &|_| say())
-            }
-            Ok(Err(OpenError::Unread(why))) | Err(OpenError::Unread(why)) => {
-                take.leaf(self.shown, unread(why.clone()), &|_| unread(why.clone()))
-            }
-            Ok(Err(_)) | Err(_) => {
-                let say = || Leaf::saying(Diagnostic::new(Code::Changed, at.clone(), ""));
-                take.leaf(self.shown, say(), &|_| say())
-            }
-        }
-    }
-
-    /// What an inner archive holds: of a wheel an artefact of its own, else members of this one.
-    fn inside(
+    /// Opens an archive or a compressed file in this one; `at` is where. Returns how many native files of this artefact in it
+    /// are without device code.
+    fn nested(
         &self,
-        source: &dyn Source,
         at: &Locator,
-        held: u64,
+        zip: Option<&Zip>,
+        windows: &Windows,
         room: &mut u64,
         take: &mut dyn Take,
-    ) -> ControlFlow<()> {
-        if is_wheel(at) {
-            let shown = artefact(at.clone(), ArtefactKind::Wheel, source.len());
-            return Inner { run: self.run, source, at, shown: &shown, held }.whole(room, take);
-        }
-        let inner = Inner { run: self.run, source, at, shown: self.shown, held };
-        inner.members(room, take)?;
-        ControlFlow::Continue(())
+    ) -> ControlFlow<(), u64> {
+        let run = self.run;
+        let steps = at.steps.get(self.at.steps.len()..).unwrap_or_default();
+        let mut flow = ControlFlow::Continue(());
+        let mut found = Found::default();
+        let opening = Opening { limits: run.limits(), held: self.held, windows };
+        let opened = open::with_stream(self.source, zip, steps, opening, &mut |stream, held| {
+            let mut walker = Walker { run, shown: self.shown, held, room, windows, take, found: Found::default() };
+            flow = walker.file(at, stream, false);
+            found = walker.found;
+        });
+        flow?;
+        let leaf = || match &opened {
+            Ok(()) => Leaf::default(),
+            Err(OpenError::Unread(why)) => Leaf::unread(at, why.clone(), false),
+            Err(OpenError::Changed) => Leaf::saying(Diagnostic::new(Code::Changed, at.clone(), "")),
+        };
+        take.leaf(self.shown, leaf(), &|_| leaf())?;
+        ControlFlow::Continue(found.without)
     }
 
     /// What is odd about the archive.
@@ -284,8 +304,9 @@ impl Inner<'_> {
     fn jobs<'z>(&self, zip: &'z Zip, record: &'z HashMap<Vec<u8>, [u8; 32]>, room: &mut u64) -> Vec<Job<'z>> {
         let wanted = zip.members.iter().enumerate().filter(|(_, member)| !self.run.excludes(&member.name));
         let jobs = wanted.map(|(index, member)| {
-            // whatever is stated, the packed bytes make no more
-            let most = member.size.min(member.data.1.saturating_mul(DEFLATE));
+            // whatever is stated, deflated bytes make no more
+            let packed = matches!(member.method, ZipMethod::Packed(_));
+            let most = if packed { member.size } else { member.size.min(member.data.1.saturating_mul(DEFLATE)) };
             let left = if member.encrypted { Some(*room) } else { room.checked_sub(most) };
             *room = left.unwrap_or(*room);
             Job { member, index, is_over: left.is_none(), hash: record.get(&*member.name) }
@@ -329,8 +350,16 @@ impl Inner<'_> {
             Some(MemberDoubt::Overlap) => return saying(Code::MemberOverlap, ""),
             _ => {}
         }
-        let opened =
-            if job.is_over { Err(Why::OverBudget("ratio")) } else { open::member(self.source, member, run.limits()) };
+        if matches!(member.method, ZipMethod::Packed(_)) && !job.is_over && !member.encrypted {
+            // its decoder takes memory that is not shared out among the threads
+            return Leaf { nested: vec![at.clone()], is_candidate: true, ..Leaf::default() };
+        }
+        let windows = Windows::new(0, 1, false);
+        let opened = if job.is_over {
+            Err(Why::OverBudget("ratio"))
+        } else {
+            open::member(self.source, member, run.limits(), &windows)
+        };
         let stream = match opened {
             Ok(stream) => stream,
             Err(why) => {
@@ -382,7 +411,9 @@ impl Inner<'_> {
             return Err(member.size);
         }
         // one that cannot be opened is told of as a member
-        let Ok(mut stream) = open::member(self.source, member, &options.limits) else { return Ok(HashMap::new()) };
+        let windows = Windows::new(options.limits.window_bytes, self.run.pool.current_num_threads(), false);
+        let opened = open::member(self.source, member, &options.limits, &windows);
+        let Ok(mut stream) = opened else { return Ok(HashMap::new()) };
         stream.fill(usize::try_from(member.size).unwrap_or(0));
         let rows = stream.window().split(|byte| *byte == b'\n').filter_map(row);
         Ok(rows.collect())

@@ -136,6 +136,8 @@ codes! {
         hint "the download may be incomplete: compare its size and hash with the index";
     217 RecordHash Error "its bytes do not have the hash that RECORD states";
     218 LimitNames Error "the table of names exceeds the limit: objects go by their places";
+    219 EntryHeader Error "no entry header where the archive must have one; the next one was looked for";
+    220 HardLink Note "another name of a file in the same archive, which is listed once";
     301 FatbinCut Error "the fatbin is cut or states a wrong size";
     302 FatbinEntry Error "the fatbin is damaged from this entry on";
     303 FatbinHeader Error "looks like a fatbin, but its header is damaged";

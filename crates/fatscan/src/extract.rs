@@ -5,11 +5,11 @@ use std::io;
 
 use cubin::Head;
 use fatbin::{Entry, EntryHeader};
-use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, Source as _, Zip, open_file};
+use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, Source as _, Windows, Zip, open_file};
 
-use crate::locator::Place;
+use crate::locator::{Place, Step};
 use crate::model::{CodeKind, Image, Member, Source, Why};
-use crate::open::{self, OpenError};
+use crate::open::{self, OpenError, Opening};
 
 /// Why an image cannot be extracted.
 #[derive(Debug)]
@@ -118,24 +118,24 @@ fn from_file(
     let is_zip =
         |job: &Job<'_>| job.member.at.inner().first().is_some_and(|step| matches!(step.place, Place::Member(_)));
     let zip = jobs.iter().any(is_zip).then(|| Zip::list(source, limits));
-    for (index, job) in (start..).zip(jobs) {
-        let steps = job.member.at.inner();
-        let opened = open::with_stream(source, zip.as_ref(), steps, limits, limits.held_bytes, &mut |stream, _| {
-            let reading = Reading { job, raw, limits };
-            reading.run(stream, &mut |wanted, bytes| take(index, wanted, bytes))
-        });
-        match opened {
-            Ok(flow) => {
+    let places: Vec<(usize, &[Step])> = (start..).zip(jobs.iter().map(|job| job.member.at.inner())).collect();
+    let windows = Windows::new(limits.window_bytes, 1, true);
+    let opening = Opening { limits, held: limits.held_bytes, windows: &windows };
+    open::with_streams(source, zip.as_ref(), &places, opening, &mut |index, opened| {
+        match (opened, jobs.get(index.saturating_sub(start))) {
+            (Ok((stream, _)), Some(job)) => {
+                let reading = Reading { job, raw, limits };
+                let flow = reading.run(stream, &mut |wanted, bytes| take(index, wanted, bytes));
                 if source.changed() {
                     failed.push((index, ExtractError::Changed));
                 }
-                flow?;
+                return flow;
             }
-            Err(OpenError::Changed) => failed.push((index, ExtractError::Changed)),
-            Err(OpenError::Unread(why)) => failed.push((index, ExtractError::Unread(why))),
+            (Err(OpenError::Unread(why)), _) => failed.push((index, ExtractError::Unread(why))),
+            (Err(OpenError::Changed) | Ok(_), _) => failed.push((index, ExtractError::Changed)),
         }
-    }
-    ControlFlow::Continue(())
+        ControlFlow::Continue(())
+    })
 }
 
 struct Reading<'a> {

@@ -25,6 +25,7 @@ pub mod diff;
 pub mod environment;
 pub mod extract;
 mod finder;
+mod forward;
 mod heads;
 mod inspect;
 pub mod json;

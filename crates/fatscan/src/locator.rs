@@ -52,6 +52,18 @@ pub enum Place {
         /// Bytes.
         size: u64,
     },
+    /// A file in an archive that is read forward: where its bytes begin, and how many there are.
+    Entry {
+        /// Offset in the archive before it, in bytes.
+        offset: u64,
+        /// Bytes.
+        size: u64,
+    },
+    /// What a compressed file holds, unpacked, or a package behind its headers. Its name is not shown.
+    Content {
+        /// Where it begins in the file before it, in bytes.
+        offset: u64,
+    },
 }
 
 impl Step {
@@ -150,6 +162,9 @@ fn os(bytes: &[u8]) -> std::ffi::OsString {
 }
 
 fn join(out: &mut String, step: &Step) {
+    if matches!(step.place, Place::Content { .. }) {
+        return;
+    }
     if !out.is_empty() {
         let slash = step.place == Place::File;
         if !(slash && out.ends_with('/')) {
@@ -198,7 +213,7 @@ pub struct LocatorView {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepView {
-    /// `given`, `file`, `member` or `part`.
+    /// `given`, `file`, `member`, `part`, `entry` or `content`.
     pub kind: String,
     /// The name, bytes that are not UTF-8 replaced.
     pub name: String,
@@ -208,10 +223,10 @@ pub struct StepView {
     /// Of a member: its index in the archive's table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
-    /// Of a part: where it begins in the file before it, in bytes.
+    /// Of a part, an entry and a content: where it begins in the file before it, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// Of a part: its bytes.
+    /// Of a part and an entry: its bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
 }
@@ -236,6 +251,8 @@ impl From<&Step> for StepView {
             Place::File => ("file", None, None, None),
             Place::Member(index) => ("member", u64::try_from(index).ok(), None, None),
             Place::Part { offset, size } => ("part", None, Some(offset), Some(size)),
+            Place::Entry { offset, size } => ("entry", None, Some(offset), Some(size)),
+            Place::Content { offset } => ("content", None, Some(offset), None),
         };
         let bytes = (!is_text).then(hex);
         Self { kind: kind.to_owned(), name: step.text(), bytes, index, offset, size }

@@ -27,7 +27,7 @@ pub(crate) struct Leaf {
     pub(crate) is_candidate: bool,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) unread: Vec<Unread>,
-    /// Archives with a table in it, still to be opened.
+    /// Archives and compressed files in it, still to be opened.
     pub(crate) nested: Vec<Locator>,
     pub(crate) used: Used,
     /// It must be read again when all before it is done.
@@ -58,9 +58,11 @@ pub(crate) fn scan(run: &Run, at: &Locator, stream: &mut dyn ByteStream, explici
     let name = at.file_name();
     // a script for the linker may have the name of a library
     let is_text = prefix.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
-    let what = open::what(prefix, &name);
+    let what = open::what(prefix);
     let format = match what {
-        What::Table => return Leaf { nested: vec![at.clone()], is_candidate: true, ..Leaf::default() },
+        What::Table | What::Package(_) | What::Compressed(_) => {
+            return Leaf { nested: vec![at.clone()], is_candidate: true, ..Leaf::default() };
+        }
         What::Unread(what) => return Leaf::unread(at, Why::Unsupported(what), explicit),
         What::Format(format) => Some(format),
         What::Unknown => None,
@@ -293,8 +295,8 @@ impl File<'_> {
         stream.fill(SNIFF_SIZE);
         let window = stream.window();
         let at = object.at.clone();
-        match open::what(window.get(..SNIFF_SIZE).unwrap_or(window), &at.file_name()) {
-            What::Table => self.nested.push(at),
+        match open::what(window.get(..SNIFF_SIZE).unwrap_or(window)) {
+            What::Table | What::Package(_) | What::Compressed(_) => self.nested.push(at),
             What::Unread(what) => self.leave(&at, Why::Unsupported(what)),
             What::Format(format) => self.part(&at, Some(object), Some(format), stream),
             What::Unknown => self.part(&at, Some(object), None, stream),

@@ -1,6 +1,11 @@
 //! What a file is, and how to get into it: the only place that knows what can be inside what.
 
-use fatscan_containers::{Bounded, ByteStream, Checked, Format, Inflater, Limits, Source, Zip, ZipMember, ZipMethod};
+use core::ops::ControlFlow;
+
+use fatscan_containers::{
+    Bounded, ByteStream, Checked, Codec, Expected, Format, Inflater, Limits, Package, SNIFF_SIZE, Source, Windows, Zip,
+    ZipMember, ZipMethod,
+};
 
 use crate::diagnostic::{Code, Diagnostic, Level};
 use crate::locator::{Locator, Place, Step};
@@ -13,86 +18,69 @@ pub(crate) enum What {
     Format(Format),
     /// An archive with a table of its members.
     Table,
+    /// An archive or a package that is read forward.
+    Package(Package),
+    /// A compressed file.
+    Compressed(Codec),
     /// An archive, or a compressed file, that is not read here; its name.
     Unread(&'static str),
     /// Nothing that is known.
     Unknown,
 }
 
-/// What a file of this name is that begins with `prefix`.
-pub(crate) fn what(prefix: &[u8], name: &str) -> What {
+/// What a file is that begins with `prefix`.
+pub(crate) fn what(prefix: &[u8]) -> What {
+    let package = || Package::sniff(prefix).map(What::Package);
+    let compressed = || Codec::sniff(prefix).map(What::Compressed);
     match Format::sniff(prefix) {
         Some(Format::Zip) => What::Table,
+        // a static library's format, and a package
+        Some(Format::Archive) => package().unwrap_or(What::Format(Format::Archive)),
         Some(format) => What::Format(format),
-        None => unread(prefix, name).map_or(What::Unknown, What::Unread),
+        None => package().or_else(compressed).or_else(|| unread(prefix).map(What::Unread)).unwrap_or(What::Unknown),
     }
 }
 
+/// What a stream holds by its first bytes.
+pub(crate) fn what_starts(stream: &mut dyn ByteStream) -> What {
+    stream.fill(SNIFF_SIZE);
+    let window = stream.window();
+    what(window.get(..SNIFF_SIZE).unwrap_or(window))
+}
+
+/// What the compressed bytes at the start of a stream hold; the stream is read for it. Without memory for its window that
+/// is not known.
+pub(crate) fn what_is_in(codec: Codec, stream: &mut dyn ByteStream, limits: &Limits) -> What {
+    let windows = Windows::new(limits.window_bytes, 1, true);
+    let mut content = codec.unpack(stream, Expected::most(SNIFF_SIZE as u64), &windows);
+    what_starts(&mut *content)
+}
+
 /// Archives and compressions that are not read: libraries may be in them.
-fn unread(prefix: &[u8], name: &str) -> Option<&'static str> {
-    let name = name.to_ascii_lowercase();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+fn unread(prefix: &[u8]) -> Option<&'static str> {
     match prefix {
-        [0x1f, 0x8b, 8, ..] => gzip(prefix, ends(&[".tgz", ".tar.gz", ".crate"])),
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, ..] => {
-            Some(if ends(&[".tbz", ".tbz2", ".tar.bz2"]) { "a tar archive in bzip2" } else { "a file in bzip2" })
-        }
-        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => {
-            Some(if ends(&[".txz", ".tar.xz"]) { "a tar archive in xz" } else { "a file in xz" })
-        }
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            Some(if ends(&[".tzst", ".tar.zst"]) { "a tar archive in zstd" } else { "a file in zstd" })
-        }
         [0x04, 0x22, 0x4d, 0x18, ..] => Some("a file in LZ4"),
-        [0xed, 0xab, 0xee, 0xdb, ..] => Some("an RPM package"),
+        [b'L', b'Z', b'I', b'P', 1, ..] => Some("a file in lzip"),
+        // properties, a dictionary of a power of two, a size that is not known
+        [0x5d, 0, 0, _, _, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..] => Some("a file in LZMA"),
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some("a 7z archive"),
         [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => Some("a RAR archive"),
         [b'M', b'S', b'C', b'F', 0, 0, 0, 0, ..] => Some("a cabinet"),
-        [b'0', b'7', b'0', b'7', b'0', b'1' | b'2' | b'7', ..] => Some("a cpio archive"),
+        [b'0', b'7', b'0', b'7', b'0', b'7', ..] => Some("a cpio archive of the old kind"),
+        [b'0', b'7', b'0', b'7', b'0', b'X', ..] => Some("a cpio archive without sizes"),
         [b'x', b'a', b'r', b'!', 0, 0x1c, ..] => Some("a xar archive"),
         [b'h', b's', b'q', b's', ..] => Some("a SquashFS image"),
-        _ if is_tar(prefix) => Some("a tar archive"),
         _ => None,
     }
 }
 
-/// A header of POSIX or GNU: `ustar` at 257; the older one by its name alone cannot be told.
-fn is_tar(prefix: &[u8]) -> bool {
-    prefix.get(257..262) == Some(b"ustar")
-}
-
-/// What a gzip file holds, by its first unpacked bytes: data in it are nobody's concern. RFC 1952: 10 bytes, then by the
-/// flags extra field (4), name (8), comment (16), checksum (2).
-fn gzip(prefix: &[u8], is_tar_by_name: bool) -> Option<&'static str> {
-    let tar = Some("a tar archive in gzip");
-    let body = || {
-        let flags = *prefix.get(3)?;
-        let mut at = 10usize;
-        if flags & 4 != 0 {
-            let length = u16::from_le_bytes(*prefix.get(at..)?.first_chunk()?);
-            at = at.checked_add(2)?.checked_add(usize::from(length))?;
-        }
-        for _ in 0..[8, 16].iter().filter(|bit| flags & **bit != 0).count() {
-            at = memchr::memchr(0, prefix.get(at..)?)?.checked_add(at)?.checked_add(1)?;
-        }
-        prefix.get(if flags & 2 != 0 { at.checked_add(2)? } else { at }..)
-    };
-    let Some(body) = body() else { return if is_tar_by_name { tar } else { Some("a file in gzip") } };
-    let mut stream = Inflater::new(fatscan_containers::SliceStream::new(body), u64::MAX, None, false);
-    stream.fill(512);
-    let start = stream.window();
-    if is_tar(start) || is_tar_by_name {
-        return tar;
-    }
-    match Format::sniff(start) {
-        Some(_) => Some("a file in gzip"),
-        None => unread(start, "").map(|_| "a file in gzip"),
-    }
-}
-
-/// How many archives lie around a place, with the one that it is.
+/// How many archives lie around a place, with the one that it is. A compressed archive is one: what unpacks it counts only
+/// where it unpacks what another one did.
 pub(crate) fn depth(at: &Locator) -> usize {
-    at.inner().len()
+    let is_content = |step: &Step| matches!(step.place, Place::Content { .. });
+    let inner = at.inner();
+    let again = inner.windows(2).filter(|pair| pair.iter().all(is_content)).count();
+    inner.iter().filter(|step| !is_content(step)).count().saturating_add(again)
 }
 
 /// What is said of something that is not read; `is_whole`: it was given itself.
@@ -114,7 +102,10 @@ pub(crate) fn is_library(name: &str) -> bool {
 /// Whether the name of a file promises a format that would have been recognised.
 pub(crate) fn promises(name: &str) -> bool {
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    let known = ["whl", "zip", "so", "dll", "pyd", "exe", "a", "lib", "o", "obj", "dylib", "fatbin", "cubin"];
+    let known = [
+        "tar", "tgz", "tbz2", "txz", "tzst", "conda", "deb", "rpm", "whl", "zip", "so", "dll", "pyd", "exe", "a",
+        "lib", "o", "obj", "dylib", "fatbin", "cubin",
+    ];
     extension.is_some_and(|extension| known.contains(&extension.as_str())) || is_library(name)
 }
 
@@ -123,6 +114,7 @@ pub(crate) fn member<'source>(
     source: &'source dyn Source,
     member: &ZipMember,
     limits: &Limits,
+    windows: &'source Windows,
 ) -> Result<Box<dyn ByteStream + 'source>, Why> {
     if member.encrypted {
         return Err(Why::Encrypted);
@@ -134,18 +126,17 @@ pub(crate) fn member<'source>(
     }
     let (offset, length) = member.data;
     let stream = source.stream(offset, length);
+    let size = if known { member.size } else { limits.member_bytes };
     match member.method {
         ZipMethod::Stored => Ok(stream),
-        ZipMethod::Deflated => {
-            let size = if known { member.size } else { limits.member_bytes };
-            Ok(Box::new(Inflater::new(stream, size, member.checksum, known)))
-        }
+        ZipMethod::Deflated => Ok(Box::new(Inflater::new(stream, size, member.checksum, known))),
+        ZipMethod::Packed(codec) => Ok(codec.unpack(stream, Expected::stated(size, known, member.checksum), windows)),
         ZipMethod::Other(method) => Err(Why::Method(method.to_string())),
     }
 }
 
 /// Why something that was there cannot be opened again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum OpenError {
     /// It is not what it was.
     Changed,
@@ -153,59 +144,144 @@ pub(crate) enum OpenError {
     Unread(Why),
 }
 
-/// Calls `work` with the bytes at the end of `steps` in `source`, the file that they begin in, and what is left of `held`:
-/// so many bytes of archives may be held that lie compressed in others. `zip` is the table of `source`, where it was read
-/// before.
+/// What opening something may use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening<'a> {
+    pub(crate) limits: &'a Limits,
+    /// So many bytes of archives may be held that lie compressed in others.
+    pub(crate) held: u64,
+    pub(crate) windows: &'a Windows,
+}
+
+/// What is done with a place that is open, by its number, or why it is not: its bytes, and what may still be held.
+pub(crate) type Work<'w> = dyn FnMut(usize, Result<(&mut dyn ByteStream, u64), OpenError>) -> ControlFlow<()> + 'w;
+
+/// Calls `work` with the bytes at the end of `steps` in `source`, the file that they begin in, and what is left of what may
+/// be held. `zip` is the table of `source`, where it was read before.
 pub(crate) fn with_stream<R>(
     source: &dyn Source,
     zip: Option<&Zip>,
     steps: &[Step],
-    limits: &Limits,
-    held: u64,
+    opening: Opening<'_>,
     work: &mut dyn FnMut(&mut dyn ByteStream, u64) -> R,
 ) -> Result<R, OpenError> {
-    match steps.split_first() {
-        Some((step, rest)) if matches!(step.place, Place::Member(_)) => {
-            let own;
-            let zip = match zip {
-                Some(zip) => zip,
-                None => {
-                    own = Zip::list(source, limits);
-                    &own
-                }
-            };
-            let Place::Member(index) = step.place else { return Err(OpenError::Changed) };
-            let found = zip.members.get(index).filter(|found| *found.name == *step.name && found.is_there());
-            let mut stream = member(source, found.ok_or(OpenError::Changed)?, limits).map_err(OpenError::Unread)?;
-            into(&mut *stream, rest, limits, held, work)
-        }
-        _ => into(&mut *source.stream(0, u64::MAX), steps, limits, held, work),
-    }
+    let mut result = Err(OpenError::Changed);
+    // one place: there is nothing to break off
+    let _ = with_streams(source, zip, &[(0, steps)], opening, &mut |_, opened| {
+        result = opened.map(|(stream, held)| work(stream, held));
+        ControlFlow::Continue(())
+    });
+    result
 }
 
-fn into<R>(
-    stream: &mut dyn ByteStream,
-    steps: &[Step],
-    limits: &Limits,
-    held: u64,
-    work: &mut dyn FnMut(&mut dyn ByteStream, u64) -> R,
-) -> Result<R, OpenError> {
-    let Some((step, rest)) = steps.split_first() else { return Ok(work(stream, held)) };
-    match step.place {
-        Place::Part { offset, size } => {
-            if stream.skip(offset) < offset {
-                return Err(OpenError::Changed);
-            }
-            into(&mut Bounded::new(stream, size), rest, limits, held, work)
+/// The same for several places, each with a number: those that follow each other in one archive are read in one pass.
+pub(crate) fn with_streams(
+    source: &dyn Source,
+    zip: Option<&Zip>,
+    places: &[(usize, &[Step])],
+    opening: Opening<'_>,
+    work: &mut Work<'_>,
+) -> ControlFlow<()> {
+    let is_member = |step: Option<&Step>| step.is_some_and(|step| matches!(step.place, Place::Member(_)));
+    let limits = opening.limits;
+    let own;
+    let zip = match zip {
+        Some(zip) => zip,
+        None if places.iter().any(|(_, steps)| is_member(steps.first())) => {
+            own = Zip::list(source, limits);
+            &own
         }
-        Place::Member(_) => {
-            let left = held;
-            with_archive(stream, held, &mut |source, used| {
-                with_stream(source, None, steps, limits, left.saturating_sub(used), work)
-            })?
+        None => &Zip::default(),
+    };
+    for group in places.chunk_by(|(_, one), (_, next)| one.first() == next.first() || !is_member(next.first())) {
+        let Some(step) = group.first().and_then(|(_, steps)| steps.first()).filter(|step| is_member(Some(step))) else {
+            into(&mut *source.stream(0, u64::MAX), group, opening, work)?;
+            continue;
+        };
+        let Place::Member(index) = step.place else { continue };
+        let found = zip.members.get(index).filter(|found| *found.name == *step.name && found.is_there());
+        let opened = match found {
+            Some(found) => member(source, found, limits, opening.windows).map_err(OpenError::Unread),
+            None => Err(OpenError::Changed),
+        };
+        match opened {
+            Ok(mut stream) => into(&mut *stream, &behind(group), opening, work)?,
+            Err(error) => fail(group, &error, work)?,
         }
-        _ => Err(OpenError::Changed),
     }
+    ControlFlow::Continue(())
+}
+
+/// The same without their first step.
+fn behind<'steps>(group: &[(usize, &'steps [Step])]) -> Vec<(usize, &'steps [Step])> {
+    group.iter().map(|(number, steps)| (*number, steps.get(1..).unwrap_or_default())).collect()
+}
+
+fn fail(group: &[(usize, &[Step])], error: &OpenError, work: &mut Work<'_>) -> ControlFlow<()> {
+    group.iter().try_for_each(|(number, _)| work(*number, Err(error.clone())))
+}
+
+/// Opens places in a stream, which stands at its start.
+fn into(
+    stream: &mut dyn ByteStream,
+    places: &[(usize, &[Step])],
+    opening: Opening<'_>,
+    work: &mut Work<'_>,
+) -> ControlFlow<()> {
+    for group in places.chunk_by(|(_, one), (_, next)| !one.is_empty() && one.first() == next.first()) {
+        let Some((number, steps)) = group.first() else { continue };
+        let Some(step) = steps.first() else {
+            work(*number, Ok((&mut *stream, opening.held)))?;
+            continue;
+        };
+        let (offset, size) = match step.place {
+            Place::Part { offset, size } | Place::Entry { offset, size } => (offset, size),
+            Place::Content { offset } => (offset, u64::MAX),
+            Place::Member(_) | Place::Given | Place::File => (0, u64::MAX),
+        };
+        if !go_to(stream, offset) {
+            fail(group, &OpenError::Changed, work)?;
+            continue;
+        }
+        match step.place {
+            Place::Member(_) => {
+                let mut flow = ControlFlow::Continue(());
+                let opened = with_archive(stream, opening.held, &mut |source, used| {
+                    let opening = Opening { held: opening.held.saturating_sub(used), ..opening };
+                    flow = with_streams(source, None, group, opening, work);
+                });
+                flow?;
+                if let Err(error) = opened {
+                    fail(group, &error, work)?;
+                }
+            }
+            Place::Content { .. } => {
+                stream.fill(SNIFF_SIZE);
+                match Codec::sniff(stream.window()) {
+                    // as much as is asked for: the limits held when it was scanned
+                    Some(codec) => {
+                        let mut content = codec.unpack(&mut *stream, Expected::most(u64::MAX), opening.windows);
+                        into(&mut *content, &behind(group), opening, work)?;
+                    }
+                    None => into(&mut Bounded::new(&mut *stream, size), &behind(group), opening, work)?,
+                }
+            }
+            Place::Part { .. } | Place::Entry { .. } => {
+                into(&mut Bounded::new(&mut *stream, size), &behind(group), opening, work)?;
+            }
+            Place::Given | Place::File => fail(group, &OpenError::Changed, work)?,
+        }
+    }
+    ControlFlow::Continue(())
+}
+
+/// Steps on, or back, to a place in a stream.
+fn go_to(stream: &mut dyn ByteStream, offset: u64) -> bool {
+    if offset < stream.position() && !stream.rewind(offset) {
+        return false;
+    }
+    let gap = offset.saturating_sub(stream.position());
+    stream.skip(gap) >= gap
 }
 
 /// Calls `work` with the whole of a stream as a source, and the bytes that are held for it: none where it is a slice.

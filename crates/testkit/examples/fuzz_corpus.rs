@@ -145,6 +145,34 @@ fn main() -> std::io::Result<()> {
     put(&["inflate"], "cut", &cut(packed.clone(), 1, 2))?;
     put(&["inflate"], "damaged", &with(packed.clone(), packed.len() / 2, &[0xff; 8]))?;
 
+    // archives that are read forward, and what is around them
+    let tar = testkit::Tar::new().file("a.so", &library("80")).pax(&[("path", "b.so")]).file("b", &library("90"));
+    let second = 512 + library("80").len().next_multiple_of(512);
+    put(&["tar", "scan"], "tar_cut", &cut(tar.bytes(), 1, 2))?;
+    put(&["tar"], "tar_header", &with(tar.bytes(), second, &[0xff; 4]))?;
+    let most = testkit::tar::base_256(u64::MAX);
+    put(&["tar"], "tar_size_most", &tar.clone().entry("c.so", &most, b'0', "", b"x").bytes())?;
+    put(&["tar"], "pax_size_most", &tar.pax(&[("size", "18446744073709551615")]).file("c", b"x").bytes())?;
+    let cpio = testkit::cpio::cpio(&[("./a.so", &library("80")), ("./b.so", &library("90"))]);
+    put(&["cpio"], "cpio_cut", &cut(cpio.clone(), 1, 2))?;
+    put(&["cpio"], "cpio_size_most", &with(cpio.clone(), 54, b"ffffffff"))?;
+    put(&["cpio"], "cpio_name_most", &with(cpio.clone(), 94, b"ffffffff"))?;
+    let rpm = testkit::cpio::rpm(1, &compress::gzip(&cpio));
+    put(&["package"], "rpm_cut", &cut(rpm.clone(), 1, 2))?;
+    put(&["package"], "rpm_entries_most", &with(rpm, 96 + 8, &[0xff; 4]))?;
+    put(&["package"], "script", b"#!/bin/sh\n# Makeself\nskip=\"3\"\n\x1f\x8b\x08")?;
+    let short = b"a few bytes that repeat, a few bytes that repeat".as_slice();
+    for (name, packed) in [
+        ("gz", compress::gzip(short)),
+        ("bz2", compress::bzip2(short)),
+        ("xz", compress::xz_stored(short)),
+        ("zst", compress::zstd_window(short, 20)),
+    ] {
+        put(&["unpack"], &format!("{name}_cut"), &cut(packed.clone(), 1, 2))?;
+        put(&["unpack"], &format!("{name}_twice"), &[packed.clone(), packed.clone()].concat())?;
+        put(&["unpack"], &format!("{name}_damaged"), &with(packed.clone(), packed.len() / 2, &[0xff; 8]))?;
+    }
+
     // texts
     put(&["spelling"], "suffix_of_nothing", b"sm_a;compute_;+PTX;9.0+PTX+PTX;99999999999999999999.9")?;
     put(&["spelling"], "brackets_open", b"-gencode arch=compute_90,code=[sm_90,compute_90")?;

@@ -46,6 +46,65 @@ pub fn gzip(data: &[u8]) -> Vec<u8> {
     out.finish().unwrap()
 }
 
+/// A bzip2 stream.
+pub fn bzip2(data: &[u8]) -> Vec<u8> {
+    let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::best());
+    out.write_all(data).unwrap();
+    out.finish().unwrap()
+}
+
+/// An xz stream of one block whose LZMA2 chunks are stored, with a CRC-32, and with a dictionary of 4 KiB: .xz format 1.2.0.
+pub fn xz_stored(data: &[u8]) -> Vec<u8> {
+    xz_dictionary(data, 0)
+}
+
+/// The same with the byte that states the dictionary: 18 for 2 MiB, 40 for 4 GiB.
+pub fn xz_dictionary(data: &[u8], dictionary: u8) -> Vec<u8> {
+    let crc = |bytes: &[u8]| crc32(bytes).to_le_bytes();
+    let flags = [0, 1];
+    let mut out = b"\xfd7zXZ\0".to_vec();
+    out.extend(flags);
+    out.extend(crc(&flags));
+    // block header: 12 bytes, one filter, LZMA2 with one byte of properties, padding
+    let start = out.len();
+    let header = [2, 0, 0x21, 1, dictionary, 0, 0, 0];
+    out.extend(header);
+    out.extend(crc(&header));
+    for (index, chunk) in data.chunks(1 << 16).enumerate() {
+        out.push(if index == 0 { 1 } else { 2 });
+        out.extend(((chunk.len() - 1) as u16).to_be_bytes());
+        out.extend(chunk);
+    }
+    out.push(0);
+    let unpadded = out.len() - start + 4;
+    out.resize(out.len().next_multiple_of(4), 0);
+    out.extend(crc(data));
+    let mut index = vec![0, 1];
+    index.extend(multibyte(unpadded as u64));
+    index.extend(multibyte(data.len() as u64));
+    index.resize(index.len().next_multiple_of(4), 0);
+    let own = crc(&index);
+    index.extend(own);
+    let mut footer = ((index.len() / 4 - 1) as u32).to_le_bytes().to_vec();
+    footer.extend(flags);
+    out.extend(index);
+    out.extend(crc(&footer));
+    out.extend(footer);
+    out.extend(b"YZ");
+    out
+}
+
+/// Seven bits a byte, the lowest first.
+fn multibyte(mut number: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    while number >= 0x80 {
+        out.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+    out
+}
+
 /// CRC-32 as in zip and gzip.
 pub fn crc32(data: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();

@@ -26,6 +26,7 @@ pub mod ar;
 pub mod bytes;
 pub mod coff;
 pub mod compress;
+pub mod cpio;
 pub mod cubin;
 pub mod elf;
 pub mod fatbin;
@@ -33,6 +34,7 @@ pub mod macho;
 pub mod pe;
 pub mod sample;
 pub mod sha256;
+pub mod tar;
 pub mod truth;
 pub mod zip;
 
@@ -44,6 +46,7 @@ pub use fatbin::{Entry, Fatbin, fatbin};
 pub use macho::MachO;
 pub use pe::Pe;
 pub use sha256::sha256;
+pub use tar::Tar;
 pub use truth::Truth;
 pub use zip::{Zip, ZipMember};
 

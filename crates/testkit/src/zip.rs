@@ -9,6 +9,7 @@ pub mod method {
     pub const STORED: u16 = 0;
     pub const DEFLATE: u16 = 8;
     pub const BZIP2: u16 = 12;
+    pub const LZMA: u16 = 14;
     pub const ZSTD: u16 = 93;
 }
 

@@ -6,6 +6,7 @@ use memchr::memmem;
 use rawzip::{CompressionMethod, ReaderAt, ZipArchive, ZipLocator};
 
 use crate::budget::Limits;
+use crate::codec::Codec;
 use crate::source::Source;
 use crate::stream::ByteStream;
 
@@ -16,6 +17,8 @@ pub enum ZipMethod {
     Stored,
     /// Deflated.
     Deflated,
+    /// Compressed as a file of its own would be: bzip2 (12), zstd (93), xz (95).
+    Packed(Codec),
     /// A method that is not read here.
     Other(CompressionMethod),
 }
@@ -441,6 +444,9 @@ fn method(method: CompressionMethod) -> ZipMethod {
     match method {
         CompressionMethod::STORE => ZipMethod::Stored,
         CompressionMethod::DEFLATE => ZipMethod::Deflated,
+        CompressionMethod::BZIP2 => ZipMethod::Packed(Codec::Bzip2),
+        CompressionMethod::ZSTD => ZipMethod::Packed(Codec::Zstd),
+        CompressionMethod::XZ => ZipMethod::Packed(Codec::Xz),
         other => ZipMethod::Other(other),
     }
 }

@@ -59,11 +59,17 @@ impl<S: ByteStream> ByteStream for Bounded<S> {
         Some(slice.get(..usize::try_from(self.length).unwrap_or(usize::MAX)).unwrap_or(slice))
     }
 
+    fn is_packed(&self) -> bool {
+        self.inner.is_packed()
+    }
+
     fn trim(&mut self) {
         self.inner.trim();
     }
 
     fn fault(&self) -> Option<Fault> {
-        self.inner.fault()
+        // what is behind the part is not its concern
+        let at_hand = u64::try_from(self.window().len()).unwrap_or(u64::MAX);
+        self.inner.fault().filter(|_| self.left() > at_hand)
     }
 }

@@ -88,6 +88,10 @@ impl<S: ByteStream> ByteStream for Checked<S> {
         self.inner.as_slice()
     }
 
+    fn is_packed(&self) -> bool {
+        self.inner.is_packed()
+    }
+
     fn trim(&mut self) {
         self.inner.trim();
     }

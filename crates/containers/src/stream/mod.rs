@@ -2,6 +2,7 @@
 
 mod bounded;
 mod checked;
+mod onward;
 mod read;
 mod reader;
 mod slice;
@@ -9,6 +10,7 @@ mod tap;
 
 pub use bounded::Bounded;
 pub use checked::Checked;
+pub use onward::Onward;
 pub use read::ReadStream;
 pub use reader::ReaderStream;
 pub use slice::SliceStream;
@@ -20,7 +22,9 @@ pub use tap::Tap;
 pub enum Fault {
     /// The deflate stream is damaged.
     Deflate,
-    /// The deflate stream ends too early.
+    /// What is compressed otherwise is damaged, or has another checksum or size than it states itself.
+    Packed,
+    /// What is compressed ends too early.
     Cut,
     /// More bytes come out than the archive states; the rest is not read.
     TooLong,
@@ -28,6 +32,10 @@ pub enum Fault {
     TooShort,
     /// The bytes do not have the checksum that the archive states.
     Checksum,
+    /// The limit of what may be unpacked is reached; the rest is not read.
+    Ratio,
+    /// Unpacking it takes more memory than a run may hold.
+    Window,
     /// The system gives no more bytes of the file.
     Io,
 }
@@ -36,10 +44,13 @@ impl core::fmt::Display for Fault {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(match self {
             Self::Deflate => "deflate stream is damaged",
-            Self::Cut => "deflate stream ends too early",
+            Self::Packed => "the compressed bytes are damaged",
+            Self::Cut => "the compressed bytes end too early",
             Self::TooLong => "member unpacks to more bytes than the archive states",
             Self::TooShort => "member unpacks to fewer bytes than the archive states",
             Self::Checksum => "member does not have the checksum that the archive states",
+            Self::Ratio => "it unpacks to more bytes than the limit",
+            Self::Window => "unpacking it takes more memory than the limit",
             Self::Io => "the system gives no more of the file",
         })
     }
@@ -74,6 +85,11 @@ pub trait ByteStream {
     /// The whole stream as one slice, where it is one.
     fn as_slice(&self) -> Option<&[u8]> {
         None
+    }
+
+    /// Whether going back further than a little means to unpack it again from its start.
+    fn is_packed(&self) -> bool {
+        false
     }
 
     /// Gives back the memory that a large [`ByteStream::fill`] took.
@@ -112,6 +128,10 @@ macro_rules! forward {
 
             fn as_slice(&self) -> Option<&[u8]> {
                 (**self).as_slice()
+            }
+
+            fn is_packed(&self) -> bool {
+                (**self).is_packed()
             }
 
             fn trim(&mut self) {

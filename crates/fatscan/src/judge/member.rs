@@ -59,7 +59,7 @@ pub(super) fn judge(member: &Member, devices: &[Device], policy: &Policy) -> Mem
             })
             .collect();
         if modules.is_empty() {
-            return nothing(&not_counted);
+            return nothing(&not_counted, member.is_bare_ir());
         }
         relink::doubt(&mut modules, member, &classes, device);
         let verdict = add_up(&modules, device, dispatches);
@@ -90,11 +90,14 @@ fn on_other_host(verdict: MemberVerdict, machine: &str, host: &str) -> MemberVer
     }
 }
 
-/// Nothing counts: the first reason that fits.
-fn nothing(not_counted: &NotCounted) -> MemberVerdict {
+/// Nothing counts: the first reason that fits. `bare`: the file is nothing but intermediate code.
+fn nothing(not_counted: &NotCounted, bare: bool) -> MemberVerdict {
     let (code, text) = if not_counted.relocatable > 0 {
         let text = "all device code here is input of a device link, and no linked code is beside it";
         (ReasonCode::RelocatableOnly, text)
+    } else if not_counted.lto > 0 && bare {
+        // both begin alike
+        (ReasonCode::LtoOnly, "it is LTO-IR for a linker or OptiX-IR, which OptiX compiles for the GPU")
     } else if not_counted.lto > 0 {
         (ReasonCode::LtoOnly, "there is only LTO-IR, which no driver loads")
     } else if not_counted.stub > 0 {

@@ -85,7 +85,8 @@ impl Artefact {
     #[must_use]
     pub fn is_beside(&self) -> bool {
         let is_found = self.at.steps.len() > 1;
-        is_found && self.kind == ArtefactKind::Zip && self.members.is_empty() && self.members_without_code == 0
+        let is_archive = matches!(self.kind, ArtefactKind::Zip | ArtefactKind::Archive);
+        is_found && is_archive && self.members.is_empty() && self.members_without_code == 0
     }
 }
 
@@ -97,6 +98,10 @@ pub enum ArtefactKind {
     Wheel,
     /// Another zip archive.
     Zip,
+    /// An archive that is read forward: tar, cpio, compressed or not, behind a script or not.
+    Archive,
+    /// A package of conda, Debian or RPM.
+    Package,
     /// The loose files of a directory.
     Directory,
     /// One file.
@@ -110,6 +115,8 @@ impl ArtefactKind {
         match self {
             Self::Wheel => "wheel",
             Self::Zip => "zip",
+            Self::Archive => "archive",
+            Self::Package => "package",
             Self::Directory => "directory",
             Self::File => "file",
         }
@@ -141,6 +148,14 @@ pub struct Member {
 }
 
 impl Member {
+    /// Whether it is a file of intermediate code alone: LTO-IR for a linker, or OptiX-IR, which begins alike.
+    #[must_use]
+    pub fn is_bare_ir(&self) -> bool {
+        let is_one = |image: &Image| image.kind == CodeKind::LtoIr;
+        let mut modules = self.modules.iter();
+        !self.modules.is_empty() && modules.all(|own| own.source == Source::Raw && own.images.iter().all(is_one))
+    }
+
     /// The same without its modules.
     #[must_use]
     pub fn clone_without_modules(&self) -> Self {

@@ -159,6 +159,10 @@ impl<'a> Out<'a> {
 pub(crate) trait Take {
     /// What a file may use; members go on in their order where it is exact.
     fn allowance(&self) -> Allowance;
+    /// What a file may use that is read now, and never again: exact where all before it is delivered.
+    fn forward(&self) -> Allowance {
+        self.allowance()
+    }
     /// Whether it is the calling thread, which hands on at once what the others make.
     fn is_live(&self) -> bool;
     fn begin(&mut self, artefact: &Artefact) -> ControlFlow<()>;
@@ -177,6 +181,10 @@ pub(super) struct Live<'a, 'out> {
 impl Take for Live<'_, '_> {
     fn allowance(&self) -> Allowance {
         Allowance::whole(self.out.run.limits())
+    }
+
+    fn forward(&self) -> Allowance {
+        self.allowance().after(self.out.committed)
     }
 
     fn is_live(&self) -> bool {

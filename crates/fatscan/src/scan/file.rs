@@ -2,13 +2,14 @@
 
 use core::ops::ControlFlow;
 
-use fatscan_containers::{ByteStream, SNIFF_SIZE, Source, open_file};
+use fatscan_containers::{ByteStream, Package, SNIFF_SIZE, SliceStream, Source, open_file};
 
 use super::Input;
 use super::deliver::Take;
 use super::roots::{Task, artefact, reason};
 use crate::archive;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::forward::{Found, Walker};
 use crate::locator::Locator;
 use crate::model::{Artefact, ArtefactKind, Unread, Why};
 use crate::object::{self, Leaf};
@@ -28,8 +29,7 @@ pub(super) fn scan_task(run: &Run, task: &Task, input: Option<&Input<'_>>, take:
 pub(super) fn scan_file(run: &Run, task: &Task, take: &mut dyn Take) -> ControlFlow<()> {
     // most files of a directory are none of our business: a look at their start is all they get
     let name = task.at.file_name();
-    let wanted =
-        |prefix: &[u8]| !task.in_directory || open::what(prefix, &name) != What::Unknown || open::is_library(&name);
+    let wanted = |prefix: &[u8]| !task.in_directory || open::what(prefix) != What::Unknown || open::is_library(&name);
     match open_file(&task.at.path(), run.options.mapping, SNIFF_SIZE, wanted) {
         Ok(Some(source)) => {
             scan_open(run, task, &source, take)?;
@@ -56,12 +56,19 @@ pub(super) fn loose(diagnostic: Diagnostic, take: &mut dyn Take) -> ControlFlow<
 /// Scans what can be read anywhere.
 pub(super) fn scan_open(run: &Run, task: &Task, source: &dyn Source, take: &mut dyn Take) -> ControlFlow<()> {
     let prefix = source.bytes(0, SNIFF_SIZE).unwrap_or_default();
-    let what = open::what(&prefix, &task.at.file_name());
+    let what = open::what(&prefix);
     // an archive may stand behind a script that unpacks it (`.pyz`, `.pex`), a program, or anything else
     if archive::is_one(what, source, &task.at) {
         run.progress.advance(task.size);
         take.sums().archives = take.sums().archives.saturating_add(1);
         return archive::scan(run, source, &task.at, take);
+    }
+    if matches!(what, What::Package(_) | What::Compressed(_)) {
+        let inner = match what {
+            What::Compressed(codec) => open::what_is_in(codec, &mut *source.stream(0, u64::MAX), run.limits()),
+            what => what,
+        };
+        return scan_packed(run, task, (what, inner), source.len(), &mut *source.stream(0, u64::MAX), take);
     }
     let shown = if task.in_directory {
         artefact(task.at.root(), ArtefactKind::Directory, 0)
@@ -79,7 +86,8 @@ pub(super) fn scan_open(run: &Run, task: &Task, source: &dyn Source, take: &mut 
         take.begin(&shown)?;
     }
     let leaf = read(take.allowance());
-    let without = u64::from(leaf.member.is_none() && (leaf.is_candidate || !task.in_directory));
+    let mut without =
+        u64::from(leaf.member.is_none() && leaf.nested.is_empty() && (leaf.is_candidate || !task.in_directory));
     let nested = leaf.nested.clone();
     let sums = take.sums();
     sums.size = sums.size.saturating_add(task.size);
@@ -88,13 +96,65 @@ pub(super) fn scan_open(run: &Run, task: &Task, source: &dyn Source, take: &mut 
     sums.unread |= !leaf.unread.is_empty();
     take.leaf(&shown, leaf, &read)?;
     for at in nested {
-        archive::nested(run, source, &at, &shown, take)?;
+        without = without.saturating_add(archive::nested(run, source, &at, &shown, take)?);
     }
     if task.in_directory {
         return ControlFlow::Continue(());
     }
     take.end(&Artefact { members_without_code: without, ..shown })
 }
+
+/// Scans an archive that is read forward, or a compressed file. `what` it is, and what is in it.
+fn scan_packed(
+    run: &Run,
+    task: &Task,
+    (what, inner): (What, What),
+    size: u64,
+    stream: &mut dyn ByteStream,
+    take: &mut dyn Take,
+) -> ControlFlow<()> {
+    let is_archive = matches!(inner, What::Package(_) | What::Table | What::Compressed(_));
+    let mut shown = match what {
+        What::Package(Package::Deb | Package::Rpm) => artefact(task.at.clone(), ArtefactKind::Package, size),
+        _ if is_archive => artefact(task.at.clone(), ArtefactKind::Archive, size),
+        _ if task.in_directory => artefact(task.at.root(), ArtefactKind::Directory, 0),
+        _ => artefact(task.at.clone(), ArtefactKind::File, size),
+    };
+    let is_own = is_archive || !task.in_directory;
+    if is_own {
+        take.begin(&shown)?;
+    }
+    // of a stream nobody knows how long it is
+    let mut room = if size > 0 { archive::room(run, size) } else { run.limits().member_bytes };
+    let windows = archive::windows(run, take);
+    let held = run.limits().held_bytes;
+    let explicit = !task.in_directory && !is_archive;
+    let mut walker =
+        Walker { run, shown: &shown, held, room: &mut room, windows: &windows, take, found: Found::default() };
+    walker.file(&task.at, stream, explicit)?;
+    let found = walker.found;
+    run.progress.advance(task.size);
+    if size == 0 {
+        // what is behind the end of the archive counts
+        stream.skip(u64::MAX);
+    }
+    let sums = take.sums();
+    let without = if explicit && found.members == 0 { 1 } else { found.without };
+    if is_own {
+        sums.archives = sums.archives.saturating_add(u64::from(is_archive));
+        shown.members_without_code = without;
+        shown.size = if size > 0 { size } else { stream.position() };
+        return take.end(&shown);
+    }
+    sums.size = sums.size.saturating_add(task.size);
+    sums.without = sums.without.saturating_add(without);
+    sums.members = sums.members.saturating_add(found.members);
+    sums.unread |= found.unread;
+    ControlFlow::Continue(())
+}
+
+/// Bytes of a stream that are looked at for what is compressed in it: a block of bzip2.
+const PEEK: usize = 1 << 20;
 
 /// Scans a stream, which is read once.
 pub(super) fn scan_forward(
@@ -106,7 +166,8 @@ pub(super) fn scan_forward(
     let mut shown = artefact(at.clone(), ArtefactKind::File, 0);
     stream.fill(SNIFF_SIZE);
     let window = stream.window();
-    if open::what(window.get(..SNIFF_SIZE).unwrap_or(window), &at.file_name()) == What::Table {
+    let what = open::what(window.get(..SNIFF_SIZE).unwrap_or(window));
+    if what == What::Table {
         let mut flow = ControlFlow::Continue(());
         let opened = open::with_archive(stream, run.limits().held_bytes, &mut |source, _| {
             flow = archive::scan(run, source, at, take);
@@ -121,6 +182,17 @@ pub(super) fn scan_forward(
                 take.end(&shown)
             }
         };
+    }
+    if matches!(what, What::Package(_) | What::Compressed(_)) {
+        let inner = match what {
+            What::Compressed(codec) => {
+                stream.fill(PEEK);
+                open::what_is_in(codec, &mut SliceStream::new(stream.window()), run.limits())
+            }
+            what => what,
+        };
+        let task = Task { at: at.clone(), size: 0, in_directory: false };
+        return scan_packed(run, &task, (what, inner), 0, stream, take);
     }
     take.begin(&shown)?;
     let mut leaf = object::scan(run, at, stream, true, Allowance { is_exact: true, ..take.allowance() });
