@@ -16,7 +16,10 @@ use std::path::Path;
 
 use program::{Folder, finish, program as command};
 
-const DOCUMENTS: [&str; 4] = ["README.md", "docs/VERDICTS.md", "docs/RULES.md", "docs/PERFORMANCE.md"];
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "docs/VERDICTS.md", "docs/RULES.md", "docs/PERFORMANCE.md", "docs/ENVIRONMENTS.md"];
+/// The environment that the documents name; it is the active one too.
+const VENV: &str = ".venv";
 /// What a command begins with.
 const STARTS: [&str; 2] = ["fatscan ", "cargo run --release -- "];
 /// What stands for the words that a shell or another program puts in.
@@ -54,7 +57,9 @@ struct Shown {
 impl Shown {
     /// The words that name files.
     fn files(&self) -> impl Iterator<Item = &str> {
-        let is_file = |word: &&str| [".whl", ".so", ".toml"].iter().any(|end| word.ends_with(end)) || *word == "dist";
+        let is_file = |word: &&str| {
+            [".whl", ".so", ".toml"].iter().any(|end| word.ends_with(end)) || *word == "dist" || *word == VENV
+        };
         self.words.iter().map(String::as_str).filter(is_file)
     }
 }
@@ -141,6 +146,8 @@ fn every_command_of_the_documents_runs() {
             let folder = Folder::new();
             let mut call = command();
             call.args(&own.words);
+            stand_in(&folder, VENV, "");
+            call.env("VIRTUAL_ENV", folder.file(VENV));
             if is_here {
                 call.current_dir(root);
             } else {
@@ -175,6 +182,13 @@ fn every_command_of_the_documents_runs() {
 
 /// A file under a name that a document gives: a library, a wheel, or the configuration that the block shows.
 fn stand_in(folder: &Folder, file: &str, block: &str) {
+    if file == VENV {
+        let site = format!("{VENV}/lib/python3.12/site-packages");
+        folder.write(&format!("{VENV}/pyvenv.cfg"), "version = 3.12.11\n");
+        folder.write(&format!("{site}/torch/lib/libtorch.so"), testkit::truth::bytes("libpartial.so"));
+        folder.write(&format!("{site}/torch-2.15.0.dist-info/RECORD"), "torch/lib/libtorch.so,,\n");
+        return;
+    }
     let wheel = testkit::sample::wheel();
     match file.rsplit_once('.') {
         Some((_, "so")) => folder.write(file, testkit::truth::bytes("libpartial.so")),

@@ -66,6 +66,8 @@ fn links_between_documents_lead_somewhere() {
         "docs/DIAGNOSTICS.md",
         "docs/LIMITS.md",
         "docs/PERFORMANCE.md",
+        "docs/ENVIRONMENTS.md",
+        "docs/VERDICTS.md",
     ] {
         let text = read(document);
         let folder = Path::new(document).parent().unwrap();

@@ -506,14 +506,39 @@ fn a_real_interpreter_tells_its_directories() {
 #[test]
 fn a_process_has_what_it_mapped() {
     let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-    let run = self::run(&["env", "--pid", &child.id().to_string(), "--gpu", "9.0", "--format", "json"]);
+    let told = run(&["env", "--pid", &child.id().to_string(), "--gpu", "9.0", "--format", "json"]);
     child.kill().unwrap();
     child.wait().unwrap();
-    let own: Document = serde_json::from_str(&run.ending(0).out).unwrap();
+    let own: Document = serde_json::from_str(&told.ending(0).out).unwrap();
     let own = own.environment.unwrap();
     assert_eq!((own.kind.as_str(), own.distributions.len()), ("process", 0));
     let run = run(&["env", "--pid", "4294967295", "--gpu", "9.0"]).ending(2);
-    assert!(run.err.contains("there is no such process"), "{}", run.err);
+    assert!(run.err.contains("no process has the number 4294967295"), "{}", run.err);
+}
+
+// --- linkage
+
+#[test]
+fn a_library_that_is_nowhere_is_told_unless_an_alternative_loads() {
+    let folder = venv();
+    let needs = |name: &str| {
+        let bytes = testkit::fatbin::fatbin(&module(&["80", "90"]));
+        testkit::Elf::shared().needs(name).section(".text", b"code").section(".nv_fatbin", &bytes).bytes()
+    };
+    install(&folder, SITE, "asks", "1", "pip", &[("asks/a.so", needs("libcudart.so.11.0"))]);
+    let files = [("multi/libk_cuda118.so", needs("libcudart.so.11.0")), ("multi/libk_cuda128.so", fine())];
+    install(&folder, SITE, "multi", "1", "pip", &files);
+    let root = path(&folder, "v");
+    let own = environment(&[&root, "--gpu", "9.0"]);
+    let links = &find(&own, "asks").linkage;
+    assert_eq!((links.len(), links[0].kind.as_str(), links[0].error), (1, "missing", true), "{links:?}");
+    assert_eq!(links[0].text, "`a.so` asks for `libcudart.so.11.0`: nowhere here");
+    let links = &find(&own, "multi").linkage;
+    assert_eq!((links.len(), links[0].error, links[0].usual), (1, false, true), "{links:?}");
+    let text = run(&["env", &root, "--gpu", "9.0"]).ending(0).out;
+    assert!(text.contains("  - beside the GPU: files of asks cannot be loaded here, see below\n"), "{text}");
+    assert!(text.contains("- asks 1: `a.so` asks for `libcudart.so.11.0`: nowhere here\n"), "{text}");
+    assert!(!text.contains("libk_cuda118"), "{text}");
 }
 
 // --- the other commands

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use fatscan::environment::{Environment, Groups, Link, SiteKind, group, links};
+use fatscan::environment::{Environment, Groups, Link, SiteKind, group, links, natives};
 use fatscan::json::Document;
 use fatscan::{Judgement, Level, Owners, Package, Policy, Report};
 use gpu_arch::rules::Device;
@@ -69,8 +69,15 @@ fn see(mut environment: Environment, devices: &[Device], common: &Common) -> Res
     environment.read();
     let policy = Policy { environment: target::environment(), ..Policy::default() };
     let (paths, depths) = (environment.inputs(), (list::Depth::Judge, list::Depth::Diff));
-    let mut seen = judged(environment, &paths, common, depths, devices, &policy)?;
-    seen.links = links(&seen.environment, &seen.groups, &seen.judgement);
+    // a scan begins with a walk that keeps one core busy
+    let (seen, files) = std::thread::scope(|scope| {
+        let own = environment.clone();
+        let files = scope.spawn(move || natives(&own));
+        let seen = judged(environment, &paths, common, depths, devices, &policy);
+        (seen, files.join().unwrap_or_default())
+    });
+    let mut seen = seen?;
+    seen.links = links(&seen.environment, &files, &seen.groups, &seen.judgement);
     Ok(seen)
 }
 

@@ -35,10 +35,9 @@ pub struct Link {
     pub text: String,
 }
 
-/// Reads how the native files of an environment are linked, and judges it on this machine. What is not a library by its name is
-/// not looked at. Of libraries that are alternatives to each other those are enough that can be loaded.
+/// How the native files of an environment are linked. What is not a library by its name is not looked at.
 #[must_use]
-pub fn links(environment: &Environment, groups: &Groups, judgement: &Judgement) -> Vec<Link> {
+pub fn natives(environment: &Environment) -> Vec<File> {
     let disk = Disk::new();
     let mut paths: Vec<PathBuf> = Vec::new();
     for root in environment.inputs() {
@@ -52,18 +51,24 @@ pub fn links(environment: &Environment, groups: &Groups, judgement: &Judgement) 
     paths.retain(|path| open::is_library(&path.file_name().unwrap_or_default().to_string_lossy()));
     paths.truncate(FILES);
     // paths as the lists of the distributions have them
-    let known: HashMap<PathBuf, usize> = {
-        let own = environment.absolute();
-        owners(&own, paths.iter()).into_iter().map(|(path, index)| (path.to_owned(), index)).collect()
-    };
+    let own = environment.absolute();
+    let known: HashMap<PathBuf, usize> =
+        owners(&own, paths.iter()).into_iter().map(|(path, index)| (path.to_owned(), index)).collect();
     let files = paths.into_iter().filter_map(|path| {
         // what is damaged is said by the scan
         let library = disk.read_file(&path).ok()??;
         let owner = known.get(&path).map(ToString::to_string);
         Some(File { owner, ..File::new(path, library) })
     });
-    let files: Vec<File> = files.collect();
-    let linkages = judge(&files, &disk.search(), &disk);
+    files.collect()
+}
+
+/// What is noteworthy about the native files of an environment ([`natives`]), judged on this machine. Of libraries that are
+/// alternatives to each other those are enough that can be loaded.
+#[must_use]
+pub fn links(environment: &Environment, files: &[File], groups: &Groups, judgement: &Judgement) -> Vec<Link> {
+    let disk = Disk::new();
+    let linkages = judge(files, &disk.search(), &disk);
     let excused = excused(&linkages, groups, judgement);
     let mut links: Vec<(Said, Link)> = Vec::new();
     for finding in &linkages.findings {

@@ -22,7 +22,7 @@ use crate::open;
 
 pub use distribution::{Distribution, FileList, Listed, Made};
 pub use group::{Groups, group, name_of_nobody};
-pub use linked::{Link, links};
+pub use linked::{Link, links, natives};
 pub use process::ProcessError;
 pub use standing::{Rank, Row, State, rows, sum};
 
