@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     reason = "a panic here is a failing test"
 )]
 
@@ -121,10 +122,12 @@ fn zip_of_three() -> Vec<u8> {
     libraries().iter().fold(Zip::new(), |zip, (name, bytes)| zip.deflated(name, bytes)).bytes()
 }
 
+/// What compresses bytes.
+type Pack = fn(&[u8]) -> Vec<u8>;
+
 /// Each library by a method of its own: bzip2, zstd, xz.
 fn zip_of_methods() -> Vec<u8> {
-    let codecs: [(u16, fn(&[u8]) -> Vec<u8>); 3] =
-        [(method::BZIP2, bzip2), (method::ZSTD, zstd_stored), (95, xz_stored)];
+    let codecs: [(u16, Pack); 3] = [(method::BZIP2, bzip2), (method::ZSTD, zstd_stored), (95, xz_stored)];
     let members = libraries().into_iter().zip(codecs).map(|((name, bytes), (number, pack))| {
         let mut member = ZipMember::stored(&name, &bytes).method(number);
         member.packed = Some(pack(&bytes));
@@ -163,7 +166,7 @@ fn packages_are_shown_by_the_paths_in_them() {
     assert_eq!(paths("x.rpm"), own(ArtefactKind::Package, lib, &format!("x.rpm!{lib}")));
     assert_eq!(paths("x.run"), own(ArtefactKind::Archive, lib, &format!("x.run!{lib}")));
     let inside = format!("pkg-x-1-0.tar.zst!{lib}");
-    assert_eq!(paths("x.conda"), own(ArtefactKind::Package, &inside, &format!("x.conda!{inside}")));
+    assert_eq!(paths("x.conda"), own(ArtefactKind::Package, lib, &format!("x.conda!{inside}")));
     let inside = format!("in.zip!x.tgz!{lib}");
     assert_eq!(paths("tgz-in-zip-in.tar"), own(ArtefactKind::Archive, &inside, &format!("tgz-in-zip-in.tar!{inside}")));
 }
@@ -403,7 +406,7 @@ fn long_names_links_and_sparse_files_are_what_they_are() {
     assert!(links[0].detail.contains("lib/libx.so"), "{:?}", links[0]);
     // of a file with two names in cpio the last one holds the data
     let mut bytes = cpio::entry("./lib/one.so", 0o100_755, 2, 0, &[]);
-    bytes.extend(cpio::entry("./lib/two.so", 0o100_755, 2, a.len() as u32, &a));
+    bytes.extend(cpio::entry("./lib/two.so", 0o100_755, 2, u32::try_from(a.len()).unwrap(), &a));
     bytes.extend(cpio::entry("TRAILER!!!", 0, 1, 0, &[]));
     let report = scan_bytes("x.cpio", &bytes, &options());
     assert_eq!(
@@ -562,6 +565,13 @@ fn a_bomb_is_stopped_in_every_codec() {
     }
 }
 
+/// A library in a zip archive by a method of its own.
+fn packed_zip(number: u16, packed: Vec<u8>) -> Vec<u8> {
+    let mut member = ZipMember::stored("a.so", &library("90")).method(number);
+    member.packed = Some(packed);
+    Zip::new().with(member).bytes()
+}
+
 #[test]
 fn windows_beyond_the_limit_are_not_made() {
     let tar = Tar::new().file("a.so", &library("90")).bytes();
@@ -571,6 +581,9 @@ fn windows_beyond_the_limit_are_not_made() {
         ("x.tar.zst", zstd_window(&tar, 27), true),
         ("x.tar.xz", xz_dictionary(&tar, 40), false),
         ("x.tar.xz", xz_dictionary(&tar, 28), true),
+        ("x.zip", packed_zip(93, zstd_window(&library("90"), 30)), false),
+        ("x.zip", packed_zip(93, zstd_window(&library("90"), 27)), true),
+        ("x.zip", packed_zip(95, xz_dictionary(&library("90"), 28)), true),
     ] {
         for folder in [false, true] {
             let place = tempfile::tempdir().unwrap();
@@ -641,5 +654,73 @@ fn damage_in_a_package_is_that_of_the_file() {
         for (package, bytes) in [("x.tar", tar.clone()), ("x.tgz", gzip(&tar)), ("x.tar.xz", xz_stored(&tar))] {
             assert_eq!(all(&scan_bytes(package, &bytes, &options())), all(&zip), "{name} in {package}");
         }
+    }
+}
+
+#[test]
+fn stored_packages_have_the_checksum_of_their_archive() {
+    let tgz = gzip(&Tar::new().file("a.so", &library("90")).bytes());
+    for (member, said) in [
+        (ZipMember::stored("x.tgz", &tgz), vec![]),
+        (ZipMember::stored("x.tgz", &tgz).bad_crc(), vec!["FS0206"]),
+        (ZipMember::stored("x.zip", &zip_of_three()).bad_crc(), vec!["FS0206"]),
+        (ZipMember::deflated("x.tgz", &tgz).bad_crc(), vec!["FS0206"]),
+    ] {
+        let report = scan_bytes("y.zip", &Zip::new().with(member).bytes(), &options());
+        assert_eq!(codes(&report.diagnostics), said);
+        assert!(!report.artefacts[0].members.is_empty());
+    }
+}
+
+#[test]
+fn what_unpacks_to_itself_ends() {
+    let mut bytes = library("90");
+    for level in 1..=8 {
+        bytes = gzip(&bytes);
+        let report = scan_bytes("x.gz", &bytes, &options());
+        let members: usize = report.artefacts.iter().map(|artefact| artefact.members.len()).sum();
+        // each but the first counts as an archive within another
+        let why: Vec<&Why> = report.unread.iter().map(|own| &own.why).collect();
+        if level <= 4 {
+            assert_eq!((members, why), (1, vec![]), "{level}");
+        } else {
+            assert_eq!((members, why), (0, vec![&Why::TooDeep]), "{level}");
+        }
+    }
+}
+
+#[test]
+fn payloads_that_are_nothing_known_are_not_passed_over() {
+    for (name, bytes) in [
+        ("x.rpm", cpio::rpm(1, b"what is this?")),
+        ("x.rpm", cpio::rpm(1, &gzip(b"what is this?"))),
+        ("x.rpm", cpio::rpm(1, b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0")),
+        ("x.deb", deb(("data.tar.xz", &xz_stored(b"what is this?")))),
+        ("x.deb", deb(("data.tar.lzma", b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0"))),
+        ("x.run", script(b"what is this?")),
+    ] {
+        let report = scan_bytes(name, &bytes, &options());
+        assert_eq!(report.unread.len(), 1, "{name}: {:?}", report.diagnostics);
+        assert!(matches!(report.unread[0].why, Why::Unsupported(_)), "{name}");
+    }
+}
+
+#[test]
+fn packages_that_are_read_again_alone_hold_nobody_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let tar = Tar::new().file("a.so", &library("90")).bytes();
+    for number in 0..300 {
+        std::fs::write(folder.path().join(format!("{number:03}.so")), library("80")).unwrap();
+    }
+    // more than the part of a thread
+    for name in ["000.tar.xz", "100.tar.xz", "200.tar.xz"] {
+        std::fs::write(folder.path().join(name), xz_dictionary(&tar, 28)).unwrap();
+    }
+    let mut expected = None;
+    for threads in [1, 2, 5] {
+        let report = scan_paths(&[folder.path()], &options().with_threads(threads));
+        let members: usize = report.artefacts.iter().map(|artefact| artefact.members.len()).sum();
+        assert_eq!((members, report.unread.len()), (303, 0), "{threads} threads");
+        assert_eq!(*expected.get_or_insert_with(|| found(&report)), found(&report), "{threads} threads");
     }
 }

@@ -4,12 +4,12 @@ use core::ops::ControlFlow;
 use std::collections::HashMap;
 
 use fatscan_containers::{
-    ByteStream, Format, MemberDoubt, SNIFF_SIZE, Source, Windows, Zip, ZipDoubt, ZipMember, ZipMethod,
+    ByteStream, Checked, Fault, Format, MemberDoubt, SNIFF_SIZE, Source, Windows, Zip, ZipDoubt, ZipMember, ZipMethod,
 };
 
 use crate::diagnostic::{Code, Diagnostic, Level};
 use crate::forward::{Found, Walker};
-use crate::locator::{Locator, Place};
+use crate::locator::{Locator, Place, Step};
 use crate::model::{Artefact, ArtefactKind, Unread, Why};
 use crate::object::{self, Leaf};
 use crate::open::{self, OpenError, Opening, What};
@@ -222,11 +222,38 @@ impl Nested<'_> {
         let opening = Opening { limits: run.limits(), held: self.held, windows };
         let opened = open::with_stream(self.source, zip, steps, opening, &mut |stream, held| {
             let mut walker = Walker { run, shown: self.shown, held, room, windows, take, found: Found::default() };
-            flow = walker.file(at, stream, false);
+            stream.fill(1);
+            let refused = stream.fault().filter(|fault| *fault == Fault::Window && stream.window().is_empty());
+            if refused.is_none() {
+                flow = walker.file(at, stream, false);
+                if walker.found.opened {
+                    // what is behind the end counts for the checksum
+                    stream.skip(u64::MAX);
+                }
+            }
+            let fault = stream.fault().filter(|_| refused.is_some() || walker.found.opened);
+            if let Some(fault) = fault.filter(|_| flow.is_continue()) {
+                flow = walker.fault(at, fault);
+            }
             found = walker.found;
         });
         flow?;
+        // what is compressed in it has checksums of its own, the archive's is that of the whole
+        let stored = match (zip, steps) {
+            (Some(zip), [Step { place: Place::Member(index), .. }]) => zip.members.get(*index),
+            _ => None,
+        };
+        let stored = stored.filter(|member| member.method == ZipMethod::Stored && found.opened);
+        let differs = stored.is_some_and(|member| {
+            let (offset, length) = member.data;
+            let bytes = Checked::new(self.source.stream(offset, length), member.checksum.is_some(), false);
+            bytes.finish().0 != member.checksum
+        });
+
         let leaf = || match &opened {
+            Ok(()) if differs => {
+                Leaf::saying(Diagnostic::new(Code::MemberDamaged, at.clone(), Fault::Checksum.to_string()))
+            }
             Ok(()) => Leaf::default(),
             Err(OpenError::Unread(why)) => Leaf::unread(at, why.clone(), false),
             Err(OpenError::Changed) => Leaf::saying(Diagnostic::new(Code::Changed, at.clone(), "")),

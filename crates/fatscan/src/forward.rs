@@ -40,6 +40,8 @@ pub(crate) struct Found {
     pub(crate) without: u64,
     /// Something was not read.
     pub(crate) unread: bool,
+    /// There was something to open or to search: not only data.
+    pub(crate) opened: bool,
     /// It was said that a stream is damaged.
     damage_said: bool,
 }
@@ -91,6 +93,7 @@ impl Walker<'_> {
         found.members = found.members.saturating_add(u64::from(leaf.member.is_some()));
         found.without = found.without.saturating_add(u64::from(leaf.member.is_none() && leaf.is_candidate));
         found.unread |= !leaf.unread.is_empty();
+        found.opened |= leaf.is_candidate;
         found.damage_said |= leaf.diagnostics.iter().any(|said| said.code == Code::MemberDamaged);
         self.give(leaf)
     }
@@ -128,6 +131,7 @@ impl Walker<'_> {
         if open::depth(at) >= self.run.limits().depth {
             return self.unread(at, Why::TooDeep);
         }
+        self.found.opened = true;
         let held = self.held;
         let mut flow = ControlFlow::Continue(0);
         let opened = open::with_archive(stream, held, &mut |source, used| {
@@ -152,6 +156,7 @@ impl Walker<'_> {
         if open::depth(at) >= self.run.limits().depth {
             return self.unread(at, Why::TooDeep);
         }
+        self.found.opened = true;
         if !matches!(package, Package::Deb | Package::Rpm) || *at == self.shown.at {
             return self.entries_of(at, package, stream);
         }
@@ -262,7 +267,7 @@ impl Walker<'_> {
     }
 
     /// Says why a stream ended early.
-    fn fault(&mut self, at: &Locator, fault: Fault) -> ControlFlow<()> {
+    pub(crate) fn fault(&mut self, at: &Locator, fault: Fault) -> ControlFlow<()> {
         match fault {
             Fault::Window if self.windows.is_put_off() => self.give(Leaf { put_off: true, ..Leaf::default() }),
             Fault::Window => self.unread(at, Why::OverBudget("window_bytes")),

@@ -139,12 +139,21 @@ impl Locator {
     }
 
     /// The names from step `from` on as one path: archives nest with `!`. Parts of a file that is read forward are left
-    /// out: they are no files.
+    /// out: they are no files. So are the two archives in a package of conda, whose names differ with every version, where
+    /// something else follows.
     #[must_use]
     pub fn names(&self, from: usize) -> String {
         let mut out = String::new();
-        for step in self.steps.iter().skip(from).filter(|step| !matches!(step.place, Place::Part { .. })) {
-            join(&mut out, step);
+        let last = self.steps.len().saturating_sub(1);
+        for (index, step) in self.steps.iter().enumerate().skip(from) {
+            let outer = index.checked_sub(1).and_then(|outer| self.steps.get(outer));
+            let is_payload = index < last
+                && matches!(step.place, Place::Member(_))
+                && step.name.ends_with(b".tar.zst")
+                && outer.is_some_and(|outer| outer.name.to_ascii_lowercase().ends_with(b".conda"));
+            if !is_payload && !matches!(step.place, Place::Part { .. }) {
+                join(&mut out, step);
+            }
         }
         out
     }

@@ -70,7 +70,7 @@ pub(crate) fn ordered<T: Sync, R: Send>(
                     let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
                     let own = unit.iter().filter_map(|index| Some((*index, work(items.get(*index)?))));
                     // nobody listens any more once it was stopped
-                    if sender.send(own.collect::<Vec<_>>()).is_err() {
+                    if !send(&sender, own.collect::<Vec<_>>()) {
                         return;
                     }
                 }
@@ -92,6 +92,25 @@ pub(crate) fn ordered<T: Sync, R: Send>(
         ControlFlow::Continue(())
     })
 }
+
+/// Sends a result once there is room for it; `false` if nobody listens. Who waits works for the pool meanwhile: what is
+/// delivered may be made again there first.
+fn send<T>(sender: &mpsc::SyncSender<T>, result: T) -> bool {
+    let mut result = result;
+    loop {
+        match sender.try_send(result) {
+            Ok(()) => return true,
+            Err(mpsc::TrySendError::Disconnected(_)) => return false,
+            Err(mpsc::TrySendError::Full(back)) => result = back,
+        }
+        if rayon::yield_now() != Some(rayon::Yield::Executed) {
+            std::thread::sleep(WAIT);
+        }
+    }
+}
+
+/// Between two looks whether there is room for a result.
+const WAIT: core::time::Duration = core::time::Duration::from_micros(100);
 
 /// A large item weighs as much as so many units of small ones.
 const UNITS: u64 = 16;

@@ -105,10 +105,10 @@ mod tests {
 
     #[test]
     fn a_record_counts_its_own_length() {
-        assert_eq!(pax_record("path", "a"), "10 path=a\n");
-        // 8 digits and blanks more would make it 99, and its own length makes it 100
-        assert_eq!(pax_record("path", &"a".repeat(92)).len(), 101);
-        assert!(pax_record("path", &"a".repeat(92)).starts_with("101 path="));
+        assert_eq!(pax_record("path", "a"), "9 path=a\n");
+        assert_eq!(pax_record("path", "ab"), "11 path=ab\n");
+        assert_eq!(pax_record("path", &"a".repeat(90)).len(), 99);
+        assert!(pax_record("path", &"a".repeat(91)).starts_with("101 path="));
     }
 
     #[test]
