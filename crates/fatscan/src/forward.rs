@@ -320,6 +320,9 @@ impl Walker<'_> {
         let (size, offset) = (*size, *offset);
         let limit = self.run.limits().name_bytes;
         let own = name.get(..limit).unwrap_or(name);
+        if files && self.run.excludes(own.strip_prefix(b"./").unwrap_or(own)) {
+            return ControlFlow::Continue(());
+        }
         let place = if files { Place::Entry { offset, size } } else { Place::Part { offset, size } };
         let here = at.inside(own, place);
         if own.len() < name.len() {
