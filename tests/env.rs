@@ -389,6 +389,31 @@ fn editable_installations_and_pth_files_are_followed() {
     assert!(text.contains(&format!("- editable, in {project}")), "{text}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_hostile_environment_is_read_to_its_end() {
+    let folder = venv();
+    let site = folder.file(SITE);
+    let pipe = |name: &str| {
+        assert!(Command::new("mkfifo").arg(site.join(name)).status().unwrap().success());
+    };
+    std::fs::create_dir_all(site.join("pipes-1.dist-info")).unwrap();
+    for name in ["pipes-1.dist-info/METADATA", "pipes-1.dist-info/RECORD", "pipe.pth", "pipe.egg-link", "p.egg-info"] {
+        pipe(name);
+    }
+    std::os::unix::fs::symlink("/dev/zero", site.join("zero.pth")).unwrap();
+    std::os::unix::fs::symlink(&site, site.join("loop")).unwrap();
+    folder.write(&format!("{SITE}/system.pth"), "/\n/proc\n../../../../../../../../../../..\n");
+    folder.write(&format!("{SITE}/e\u{1b}[31m-1.dist-info/METADATA"), "Name: \u{1b}[31mred\nVersion: 1\n");
+    let root = path(&folder, "v");
+    let run = run(&["env", &root, "--gpu", "9.0"]).ending(0);
+    assert!(!run.out.contains('\u{1b}'), "{}", run.out);
+    assert!(run.out.contains("something leads to /, which is not looked into"), "{}", run.out);
+    let environment = environment(&[&root, "--gpu", "9.0"]);
+    assert!(find(&environment, "pipes").notes.iter().any(|note| note.contains("it is no plain file")));
+    assert_eq!(environment.sites.len(), 1, "{:?}", environment.sites);
+}
+
 #[test]
 fn a_project_around_its_venv_is_not_read_twice() {
     let folder = Folder::new();

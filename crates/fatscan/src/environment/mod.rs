@@ -31,6 +31,12 @@ pub(crate) const ENTRIES: usize = 100_000;
 /// Distributions that are read at most.
 const DISTRIBUTIONS: usize = 20_000;
 
+/// Directories that hold a system: nobody's project, whatever leads to them.
+const SYSTEM: [&str; 16] = [
+    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/media", "/mnt", "/opt", "/proc", "/run", "/sys",
+    "/tmp", "/usr", "/var",
+];
+
 /// What an environment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -155,6 +161,19 @@ impl Environment {
         }
     }
 
+    /// Adds a directory that something leads to; not what holds a whole system.
+    fn follow(&mut self, link: &Path) {
+        let real = std::fs::canonicalize(link).unwrap_or_else(|_| link.to_owned());
+        if real.parent().is_none() || SYSTEM.iter().any(|folder| real == Path::new(folder)) {
+            let note = format!("something leads to {}, which is not looked into", link.display());
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+            return;
+        }
+        self.add_site(link, SiteKind::Linked, link);
+    }
+
     /// Reads what is installed, and follows `.pth` files and editable installations.
     pub fn read(&mut self) {
         let mut next = 0;
@@ -175,7 +194,7 @@ impl Environment {
             self.notes.extend(found.notes);
             if site.kind != SiteKind::Linked {
                 for link in found.links {
-                    self.add_site(&link, SiteKind::Linked, &link);
+                    self.follow(&link);
                 }
             }
         }
@@ -184,7 +203,7 @@ impl Environment {
         }
         for place in self.distributions.iter().filter_map(|own| own.editable.clone()).collect::<Vec<_>>() {
             if !self.holds(&place) {
-                self.add_site(&place, SiteKind::Linked, &place);
+                self.follow(&place);
             }
         }
         distribution::tell_duplicates(&mut self.distributions);
