@@ -208,10 +208,11 @@ def _(path):
     inner.unlink()
 
 
-@case("window_bytes", "FS0211", name="x.tar.zst")
+@case("window_bytes", "FS0211", name="x.zip")
 def _(path):
     # a frame of zstd that asks for a window of a gigabyte, and one raw block in it
-    path.write_bytes(b"\x28\xb5\x2f\xfd\x00" + bytes([20 << 3]) + (len(ELF) << 3 | 1).to_bytes(3, "little") + ELF)
+    frame = b"\x28\xb5\x2f\xfd\x00" + bytes([20 << 3]) + (len(ELF) << 3 | 1).to_bytes(3, "little") + ELF
+    zipped(path, (b"x.tar.zst", frame))
 
 
 @case("images", "FS0503")
