@@ -92,10 +92,22 @@ fn directories_some_levels_down_are_artefacts() {
         |all: &[(&str, usize)]| all.iter().map(|(path, count)| ((*path).to_owned(), *count)).collect::<Vec<_>>();
     let wheel = "software/b/2.0/w.whl";
     assert_eq!(of("0"), named(&[("software", 3), (wheel, 2)]));
-    assert_eq!(of("1"), named(&[("software", 0), ("software/a", 2), ("software/b", 1), (wheel, 2)]));
+    assert_eq!(of("1"), named(&[("software/a", 2), ("software/b", 1), (wheel, 2)]));
     let two = of("2");
-    assert_eq!(two[..3], named(&[("software", 0), ("software/a/1.0", 2), ("software/b/1.0", 1)])[..]);
+    assert_eq!(two[..2], named(&[("software/a/1.0", 2), ("software/b/1.0", 1)])[..]);
     assert!(two.contains(&(wheel.to_owned(), 2)), "{two:?}");
+    // those without device code are counted, and what is damaged stays
+    for path in ["c/1.0", "d/1.0"] {
+        std::fs::create_dir_all(folder.file(&format!("software/{path}"))).unwrap();
+        folder.write(&format!("software/{path}/readme.txt"), "nothing");
+    }
+    let (_, document) = list(&folder, &["--group-by", "2", "--exclude", "w.whl", "--exclude", "tests"]);
+    let names: Vec<String> = paths(&folder, &document).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(names, ["software/a/1.0", "software/b/1.0", "software/b/2.0"]);
+    let said = document.diagnostics.iter().find(|said| said.code == "FS0109").unwrap();
+    assert!(said.message.ends_with("2 of 5 directories"), "{}", said.message);
+    let (code, document) = list(&folder, &["--group-by", "2", "--exclude", "a", "--exclude", "b"]);
+    assert_eq!((code, paths(&folder, &document)), (Some(0), vec![("software".to_owned(), Vec::new())]));
     // the verdict is each directory's own
     let path = folder.file("software");
     let path = path.to_str().unwrap();

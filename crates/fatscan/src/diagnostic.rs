@@ -114,6 +114,7 @@ codes! {
         hint "--follow-links follows them";
     108 NotRead Error "it was not read, and may hold device code"
         hint "unpack it and scan what is in it";
+    109 WithoutCode Note "directories without device code are left out";
     201 ZipDirectory Error "the archive's directory is missing or damaged; members were looked for by their own headers"
         hint "the download may be incomplete: compare its size and hash with the index";
     202 ZipDirectoryCut Error "the archive's directory ends early";

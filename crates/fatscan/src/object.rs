@@ -40,6 +40,11 @@ impl Leaf {
         Self { diagnostics: vec![diagnostic], ..Self::default() }
     }
 
+    /// Whether an error is said in it.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.level == Level::Error)
+    }
+
     /// Nothing, because it was not read.
     pub(crate) fn unread(at: &Locator, why: Why, is_whole: bool) -> Self {
         Self {

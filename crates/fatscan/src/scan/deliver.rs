@@ -19,6 +19,8 @@ pub(crate) struct Sums {
     pub(super) members: u64,
     pub(super) archives: u64,
     pub(super) unread: bool,
+    /// An error was said of one.
+    pub(super) damaged: bool,
 }
 
 impl Sums {
@@ -28,6 +30,7 @@ impl Sums {
         self.members = self.members.saturating_add(more.members);
         self.archives = self.archives.saturating_add(more.archives);
         self.unread |= more.unread;
+        self.damaged |= more.damaged;
     }
 }
 
@@ -197,6 +200,7 @@ impl Take for Live<'_, '_> {
 
     fn leaf(&mut self, artefact: &Artefact, leaf: Leaf, again: &dyn Fn(Allowance) -> Leaf) -> ControlFlow<()> {
         let leaf = self.out.committed(leaf, again);
+        self.sums.damaged |= leaf.is_damaged();
         leaf.diagnostics.into_iter().try_for_each(|diagnostic| self.out.diagnostic(diagnostic))?;
         leaf.unread.into_iter().try_for_each(|unread| self.out.sink.unread(unread))?;
         match leaf.member {
@@ -251,6 +255,7 @@ impl Take for Kept<'_> {
     fn leaf(&mut self, artefact: &Artefact, leaf: Leaf, _: &dyn Fn(Allowance) -> Leaf) -> ControlFlow<()> {
         self.put_off |= leaf.put_off;
         self.used.add(leaf.used);
+        self.sums.damaged |= leaf.is_damaged();
         let (run, said) = (self.run, &mut self.said);
         let shown = leaf.diagnostics.into_iter().filter(|diagnostic| said.shows(run, diagnostic.level));
         self.events.extend(shown.map(Event::Diagnostic));

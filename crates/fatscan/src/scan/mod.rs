@@ -19,7 +19,7 @@ pub(crate) use self::deliver::Take;
 use self::deliver::{Kept, Live, Out, Sums};
 use self::file::{scan_forward, scan_task};
 pub(crate) use self::roots::artefact;
-use self::roots::{OpenRoots, Root, Task};
+use self::roots::{Groupings, OpenRoots, Root, Task};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::locator::Locator;
 use crate::model::{Artefact, Member, Report, Unread};
@@ -182,7 +182,8 @@ impl Scanner {
         inputs: &[Input<'_>],
         out: &mut Out<'_>,
     ) -> ControlFlow<()> {
-        let mut open = OpenRoots { roots, next: 0, sums: vec![Sums::default(); roots.len()] };
+        let mut open =
+            OpenRoots { roots, next: 0, sums: vec![Sums::default(); roots.len()], groups: Groupings::default() };
         if let [(root, task)] = tasks {
             // its members are the tasks
             open.up_to(*root, out)?;

@@ -11,7 +11,7 @@ use fatscan_containers::{Source, tree};
 
 use super::Input;
 use super::deliver::{Event, Out, Sums};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Level};
 use crate::locator::{Locator, Place};
 use crate::model::{Artefact, ArtefactKind, Unread, Why};
 use crate::open;
@@ -36,6 +36,8 @@ pub(super) struct Root {
     pub(super) events: Vec<Event>,
     /// A directory holds something that was not read.
     pub(super) has_unread: bool,
+    /// The directory that was given, where those below it are artefacts of their own: one without device code is none.
+    pub(super) grouped: Option<Artefact>,
 }
 
 impl Root {
@@ -135,6 +137,7 @@ impl Groups<'_> {
             // as members are shown: `a-b/x` before `a/x`
             root.tasks.sort_by_cached_key(|task| task.at.names(1));
             root.directory = Some(artefact(self.place(&group), ArtefactKind::Directory, 0));
+            root.grouped = (self.levels > 0).then(|| artefact(self.at.clone(), ArtefactKind::Directory, 0));
             root
         });
         roots.collect()
@@ -178,6 +181,16 @@ pub(super) struct OpenRoots<'a> {
     /// The first root that has not begun.
     pub(super) next: usize,
     pub(super) sums: Vec<Sums>,
+    pub(super) groups: Groupings,
+}
+
+/// What came of the directories below the one that was given last.
+#[derive(Debug, Default)]
+pub(super) struct Groupings {
+    all: usize,
+    without: Sums,
+    /// Those without device code.
+    count: usize,
 }
 
 impl OpenRoots<'_> {
@@ -205,15 +218,55 @@ impl OpenRoots<'_> {
     }
 
     fn end(&mut self, root: usize, out: &mut Out<'_>) -> ControlFlow<()> {
-        let (Some(own), Some(sums)) = (self.roots.get(root), self.sums.get(root)) else {
+        let (Some(own), Some(sums)) = (self.roots.get(root), self.sums.get(root).copied()) else {
             return ControlFlow::Continue(());
         };
         let Some(directory) = &own.directory else { return ControlFlow::Continue(()) };
         // a directory of wheels is those wheels, and no further artefact without code
         let has_own = sums.members > 0 || sums.without > 0 || sums.unread || own.has_unread;
-        if sums.archives > 0 && !has_own {
+        let is_beside = sums.archives > 0 && !has_own;
+        if let Some(given) = &own.grouped {
+            let is_error = |event: &Event| matches!(event, Event::Diagnostic(said) if said.level == Level::Error);
+            let is_damaged = sums.damaged || own.events.iter().any(is_error);
+            let is_empty = sums.members == 0 && !sums.unread && !own.has_unread && !is_damaged;
+            // what lies above the groups is none of them
+            let is_group = directory.at != given.at;
+            self.groups.all = self.groups.all.saturating_add(usize::from(is_group || !is_empty));
+            if is_empty {
+                self.groups.count = self.groups.count.saturating_add(usize::from(is_group && !is_beside));
+                self.groups.without.add(sums);
+            } else {
+                out.sink.end(&ended(directory, sums))?;
+            }
+            let next = self.roots.get(root.saturating_add(1)).and_then(|next| next.grouped.as_ref());
+            return if next.is_some_and(|next| next.at == given.at) {
+                ControlFlow::Continue(())
+            } else {
+                self.groups_end(given, out)
+            };
+        }
+        if is_beside {
             return ControlFlow::Continue(());
         }
-        out.sink.end(&Artefact { size: sums.size, members_without_code: sums.without, ..directory.clone() })
+        out.sink.end(&ended(directory, sums))
     }
+
+    /// Says how many of the directories below the one that was given hold no device code.
+    fn groups_end(&mut self, given: &Artefact, out: &mut Out<'_>) -> ControlFlow<()> {
+        let Groupings { all, without, count } = core::mem::take(&mut self.groups);
+        if without.archives == 0 && count == all {
+            // there is none at all
+            return out.sink.end(&ended(given, without));
+        }
+        if count == 0 {
+            return ControlFlow::Continue(());
+        }
+        let detail = format!("{count} of {all} directories");
+        out.event(Event::Diagnostic(Diagnostic::new(Code::WithoutCode, given.at.clone(), detail)))
+    }
+}
+
+/// A directory with what its files add up to.
+fn ended(directory: &Artefact, sums: Sums) -> Artefact {
+    Artefact { size: sums.size, members_without_code: sums.without, ..directory.clone() }
 }
