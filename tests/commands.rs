@@ -58,7 +58,8 @@ impl Shown {
     /// The words that name files.
     fn files(&self) -> impl Iterator<Item = &str> {
         let is_file = |word: &&str| {
-            [".whl", ".so", ".toml"].iter().any(|end| word.ends_with(end)) || *word == "dist" || *word == VENV
+            let is_folder = ["dist", "software", VENV].contains(word);
+            is_folder || [".whl", ".so", ".toml", ".tgz"].iter().any(|end| word.ends_with(end))
         };
         self.words.iter().map(String::as_str).filter(is_file)
     }
