@@ -157,3 +157,36 @@ fn what_is_said_of_many_files_is_said_once() {
     let errors = run.err.lines().filter(|line| line.contains("/cut")).count();
     assert!(errors >= 5 && lines("error[") >= 5, "{}", run.err);
 }
+
+/// Broken files that by their names are no libraries and no packages are a warning in a directory; alone, and by another
+/// name, an error.
+#[test]
+fn broken_data_beside_libraries_is_a_warning() {
+    let folder = Folder::new();
+    let good = library(&[module(&["80"])]);
+    let texts = wheel(&[("a.txt", vec![b'x'; 5000])]);
+    let cut = |bytes: &[u8]| bytes[..bytes.len() * 2 / 3].to_vec();
+    let gzip = testkit::compress::gzip(&vec![b'x'; 5000]);
+    let code = |name: &str, bytes: &[u8]| {
+        let own = Folder::new();
+        own.write("x.so", &good);
+        own.write(name, bytes);
+        run(&["check", own.path().to_str().unwrap(), "--require", "8.0"]).code.unwrap()
+    };
+    for (name, bytes, expected) in [
+        ("part.npz", cut(&texts), 0),
+        ("data.csv.gz", cut(&gzip), 0),
+        ("whole.csv.gz", gzip.clone(), 0),
+        ("x.whl", cut(&texts), 1),
+        ("x.jar", cut(&texts), 1),
+        ("x.tar.gz", cut(&gzip), 1),
+        ("x.tgz", cut(&gzip), 1),
+        ("libx.so.gz", cut(&gzip), 1),
+        // what is in it counts, whatever it is called
+        ("w.npz", cut(&wheel(&[("w/y.so", good.clone()), ("a.txt", vec![b'x'; 5000])])), 1),
+    ] {
+        assert_eq!(code(name, &bytes), expected, "{name}");
+    }
+    let alone = folder.write("part.npz", cut(&texts));
+    assert_eq!(run(&["list", &alone]).code, Some(1));
+}

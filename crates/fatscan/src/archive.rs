@@ -265,13 +265,16 @@ impl Nested<'_> {
     /// What is odd about the archive.
     fn doubts(&self, zip: &Zip) -> Vec<Diagnostic> {
         let at = || self.at.clone();
+        // a part of something that was never a package, in somebody's tests
+        let is_data = open::is_data_beside(self.at)
+            && !zip.members.iter().any(|member| open::promises(&String::from_utf8_lossy(&member.name)));
+        let broken = |code, detail| {
+            let said = Diagnostic::new(code, at(), detail);
+            if is_data { said.weighed(Level::Warning) } else { said }
+        };
         let found = zip.doubts.iter().map(|doubt| match doubt {
-            ZipDoubt::NoDirectory => {
-                Diagnostic::new(Code::ZipDirectory, at(), format!("{} members found", zip.members.len()))
-            }
-            ZipDoubt::DirectoryCut(count) => {
-                Diagnostic::new(Code::ZipDirectoryCut, at(), format!("after {count} entries"))
-            }
+            ZipDoubt::NoDirectory => broken(Code::ZipDirectory, format!("{} members found", zip.members.len())),
+            ZipDoubt::DirectoryCut(count) => broken(Code::ZipDirectoryCut, format!("after {count} entries")),
             ZipDoubt::TooMany => {
                 Diagnostic::new(Code::LimitMembers, at(), format!("{} members", self.run.limits().entries))
             }

@@ -85,6 +85,10 @@ impl Walker<'_> {
             leaf.diagnostics.extend(inner.diagnostics);
             leaf.unread.extend(inner.unread);
         }
+        if leaf.member.is_none() && !leaf.is_candidate && !self.found.opened && open::is_data_beside(at) {
+            let broken = leaf.diagnostics.iter_mut().filter(|said| said.code == Code::MemberDamaged);
+            broken.for_each(|said| said.level = Level::Warning);
+        }
         if let Some(member) = &mut leaf.member {
             let is_itself = self.shown.kind == ArtefactKind::File;
             member.path = if is_itself { self.shown.at.file_name() } else { at.names(self.shown.at.steps.len()) };
@@ -273,7 +277,12 @@ impl Walker<'_> {
             Fault::Window => self.unread(at, Why::OverBudget("window_bytes")),
             Fault::Ratio => self.unread(at, Why::OverBudget("ratio")),
             _ if core::mem::replace(&mut self.found.damage_said, true) => ControlFlow::Continue(()),
-            _ => self.say(Code::MemberDamaged, at.clone(), fault.to_string()),
+            _ => {
+                let said = Diagnostic::new(Code::MemberDamaged, at.clone(), fault.to_string());
+                // data that nothing was found in, and that is not called otherwise
+                let is_data = !self.found.opened && open::is_data_beside(at);
+                self.give(Leaf::saying(if is_data { said.weighed(Level::Warning) } else { said }))
+            }
         }
     }
 

@@ -109,6 +109,19 @@ pub(crate) fn promises(name: &str) -> bool {
     extension.is_some_and(|extension| known.contains(&extension.as_str())) || is_library(name)
 }
 
+/// Whether a place is, or is in, a file of a directory that by its names holds data: neither it nor what is compressed in it
+/// is called like a library, a package or an archive. If it is broken, nothing that could be loaded is missed.
+pub(crate) fn is_data_beside(at: &Locator) -> bool {
+    let outer = at.root_file();
+    let name = outer.file_name();
+    let content = name.rsplit_once('.').map_or("", |(content, _)| content);
+    let is_archive = ARCHIVES.iter().any(|end| name.to_ascii_lowercase().ends_with(end));
+    outer.steps.len() > 1 && !promises(&name) && !promises(content) && !is_archive
+}
+
+/// Endings of archives and packages, beside those that are promises of code.
+const ARCHIVES: [&str; 9] = [".egg", ".jar", ".nupkg", ".pyz", ".pex", ".xpi", ".apk", ".run", ".crate"];
+
 /// The unpacked bytes of a member, or why there are none.
 pub(crate) fn member<'source>(
     source: &'source dyn Source,
