@@ -171,7 +171,7 @@ fn broken_data_beside_libraries_is_a_warning() {
         let own = Folder::new();
         own.write("x.so", &good);
         own.write(name, bytes);
-        run(&["check", own.path().to_str().unwrap(), "--require", "8.0"]).code.unwrap()
+        run(["check", own.path().to_str().unwrap(), "--require", "8.0"]).code.unwrap()
     };
     for (name, bytes, expected) in [
         ("part.npz", cut(&texts), 0),
@@ -188,5 +188,5 @@ fn broken_data_beside_libraries_is_a_warning() {
         assert_eq!(code(name, &bytes), expected, "{name}");
     }
     let alone = folder.write("part.npz", cut(&texts));
-    assert_eq!(run(&["list", &alone]).code, Some(1));
+    assert_eq!(run(["list", &alone]).code, Some(1));
 }
