@@ -1,6 +1,7 @@
 //! Where words go: data to standard output, everything else to standard error.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use clap::error::ContextValue;
-use fatscan::{Code, Diagnostic, Level, Locator};
+use fatscan::{Code, Diagnostic, Level};
 
 use crate::escape;
 use crate::failure::{CANNOT, Failure};
@@ -136,11 +137,14 @@ pub(crate) fn complain_of(text: &str, excerpt: &str, hint: Option<&str>) {
 pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     // what is said of many places is shown once: of a file, and what is no error of all files
     let mut shown: Vec<Told<'_>> = Vec::new();
-    let mut known: HashMap<(Code, String, Option<Locator>), usize> = HashMap::new();
+    let mut known: HashMap<u64, usize> = HashMap::new();
+    // a hash of 64 bits for each is enough, and little beside what they are of
+    let hasher = RandomState::new();
     for own in diagnostics {
         let mut file = own.at.clone();
         (file.section, file.offset, file.image) = (None, None, None);
-        let key = (own.code, own.message(), (own.level == Level::Error).then(|| file.clone()));
+        let file = hasher.hash_one(file);
+        let key = hasher.hash_one((own.code, own.message(), (own.level == Level::Error).then_some(file)));
         let first = *known.entry(key).or_insert(shown.len());
         match shown.get_mut(first) {
             Some(told) if told.files.contains(&file) => told.places = told.places.saturating_add(1),
@@ -168,7 +172,7 @@ struct Told<'a> {
     named: Vec<&'a Diagnostic>,
     /// More places in files that were met before.
     places: usize,
-    files: HashSet<Locator>,
+    files: HashSet<u64>,
 }
 
 fn diagnostic(out: &mut dyn Write, told: &Told<'_>) -> io::Result<()> {
