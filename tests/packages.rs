@@ -724,3 +724,42 @@ fn packages_that_are_read_again_alone_hold_nobody_up() {
         assert_eq!(*expected.get_or_insert_with(|| found(&report)), found(&report), "{threads} threads");
     }
 }
+
+/// What one reader of tar archives takes for data of a text and another one for a library is said, whatever is read.
+#[test]
+fn what_readers_of_tar_archives_differ_in_is_said() {
+    let good = library("90");
+    let start = || Tar::new().file("lib/good.so", &good);
+    let record = |text: &str| start().entry("pax", &tar::octal(text.len()), b'x', "", text.as_bytes());
+    let global = |text: &str| start().entry("pax", &tar::octal(text.len()), b'g', "", text.as_bytes());
+    let text = |tar: Tar| tar.file("lib/x.txt", b"text").bytes();
+    let with = |kind: u8, name: &str| start().entry(name, &tar::octal(good.len()), kind, "", &good).bytes();
+    let once = start().bytes();
+    for (what, bytes) in [
+        ("a size with a blank", text(record("12 size= 512\n"))),
+        ("a size with a sign", text(record("12 size=+512\n"))),
+        ("a record without its newline", text(record("12 size=5120"))),
+        ("a NUL in a path", text(record("14 path=a\0b.so\n"))),
+        ("a size of all files", text(global("12 size=5120\n"))),
+        ("another archive behind the end", [once.clone(), once.clone()].concat()),
+        ("entries behind one block of zeros", [start().without_end(), vec![0; 512], once.clone()].concat()),
+        ("a directory with bytes", with(b'5', "lib/d")),
+        ("a file with a slash", with(b'0', "lib/bad.so/")),
+        ("the rest of a file", with(b'M', "lib/bad.so")),
+        ("the name of a tape", with(b'V', "lib/bad.so")),
+    ] {
+        let report = scan_bytes("x.tar", &bytes, &options());
+        let said = |own: &fatscan::Diagnostic| {
+            matches!(own.code, Code::ZipAmbiguous | Code::MemberAmbiguous) && own.level == Level::Error
+        };
+        assert!(report.diagnostics.iter().any(said), "{what}: {:?}", report.diagnostics);
+        let packed = scan_bytes("x.tar.gz", &gzip(&bytes), &options());
+        assert!(packed.diagnostics.iter().any(said), "{what}, in gzip: {:?}", packed.diagnostics);
+    }
+    // what archives are padded with, and what tools write
+    for bytes in
+        [[once, vec![0; 20_480]].concat(), text(global("19 comment=made up\n")), text(record("14 mtime=1.50\n"))]
+    {
+        assert_eq!(scan_bytes("x.tar", &bytes, &options()).diagnostics, []);
+    }
+}

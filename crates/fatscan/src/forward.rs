@@ -338,7 +338,7 @@ impl Walker<'_> {
             self.say(Code::LimitText, here.clone(), format!("a name of {} bytes", name.len()))?;
         }
         if entry.ambiguous {
-            self.say(Code::MemberAmbiguous, here.clone(), "its headers state two sizes")?;
+            self.say(Code::MemberAmbiguous, here.clone(), "readers differ in what it is, or in its size")?;
         }
         match &entry.kind {
             EntryKind::File => {
@@ -368,6 +368,11 @@ impl Walker<'_> {
             Damage::Header { offset } => {
                 self.say(Code::EntryHeader, Locator { offset: Some(offset), ..at.clone() }, "")
             }
+            Damage::Behind { offset } => self.say(
+                Code::ZipAmbiguous,
+                at.clone(),
+                format!("bytes stand behind its end, from about {offset:#x} on"),
+            ),
             // a stream that is damaged ends early, and that is said
             Damage::Cut { .. } if stream.fault().is_some() => ControlFlow::Continue(()),
             Damage::Cut { offset } => self.say(Code::FileCut, at.clone(), format!("{offset} bytes are there")),

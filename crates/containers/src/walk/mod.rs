@@ -101,6 +101,11 @@ pub enum Damage {
         /// Offset in the whole, in bytes.
         offset: u64,
     },
+    /// Something stands behind the end of the archive, which other readers may read.
+    Behind {
+        /// About where, in bytes.
+        offset: u64,
+    },
     /// The file ends before a part that it states.
     Cut {
         /// Where it ends, in bytes.

@@ -40,6 +40,8 @@ struct Overrides {
     link: Option<Vec<u8>>,
     size: Option<u64>,
     sparse: bool,
+    /// Readers differ in what they make of it.
+    doubtful: bool,
 }
 
 /// The fields of a header that are read.
@@ -78,7 +80,7 @@ impl TarWalk {
             let Some(header) = Header::read(&block) else {
                 if block.iter().all(|byte| *byte == 0) && !self.lost {
                     self.done = true;
-                    return None;
+                    return behind(stream).map(Err);
                 }
                 if !core::mem::replace(&mut self.lost, true) {
                     return Some(Err(Damage::Header { offset }));
@@ -114,8 +116,12 @@ impl TarWalk {
         match header.kind {
             b'L' => self.own.name = Some(to_nul(bytes).to_vec()),
             b'K' => self.own.link = Some(to_nul(bytes).to_vec()),
-            // of all files: no name and no size can be told of all
-            b'g' => {}
+            // of all files: no name and no size can be told of all, though readers do
+            b'g' => {
+                let mut all = Overrides::default();
+                all.read(bytes);
+                self.own.doubtful |= all.doubtful || all.name.is_some() || all.link.is_some() || all.size.is_some();
+            }
             _ => self.own.read(bytes),
         }
         stream.trim();
@@ -130,8 +136,11 @@ impl TarWalk {
         self.next = next_of(start, held);
         // a size that does not fit into the header is left out there
         let differs = own.size.is_some_and(|size| size != header.size && header.size != 0 && size < 1 << 33);
-        let is_special = matches!(header.kind, b'1'..=b'6');
+        // what holds nothing, and what is a file for readers that do not know the kind: of GNU the names of a directory, the
+        // rest of a file on another tape, the name of a tape
+        let is_special = matches!(header.kind, b'1'..=b'6' | b'D' | b'M' | b'V');
         let name = own.name.unwrap_or_else(|| header.name());
+        let is_folder = name.ends_with(b"/");
         let kind = match header.kind {
             b'1' => {
                 let link = own.link.unwrap_or_else(|| to_nul(header.block.get(157..257).unwrap_or_default()).to_vec());
@@ -140,14 +149,13 @@ impl TarWalk {
             b'2'..=b'6' => EntryKind::Other,
             b'S' => EntryKind::Sparse,
             _ if own.sparse => EntryKind::Sparse,
-            // of GNU: names of a directory, the rest of a file on another tape, the name of a tape
-            b'D' | b'M' | b'V' => EntryKind::Other,
+            b'D' | b'M' | b'V' if size == 0 => EntryKind::Other,
             // old archives have directories as files with a slash at the end
-            _ if name.ends_with(b"/") => EntryKind::Other,
+            _ if is_folder && size == 0 => EntryKind::Other,
             _ => EntryKind::File,
         };
         let part = Part { name: Arc::from(plain(&name)), size: held, offset: start };
-        Entry { part, kind, ambiguous: differs || (is_special && size > 0) }
+        Entry { part, kind, ambiguous: differs || own.doubtful || ((is_special || is_folder) && size > 0) }
     }
 }
 
@@ -155,25 +163,47 @@ impl Overrides {
     /// Records of pax: length of the whole record in decimal digits, a blank, key, `=`, value, a newline.
     fn read(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        while let Some(blank) = rest.iter().position(|byte| *byte == b' ') {
-            let length = rest.get(..blank).and_then(digits::<usize>);
-            let record = length.and_then(|length| rest.split_at_checked(length));
-            let Some((record, behind)) = record else { return };
+        while let Some((key, value, behind)) = record(rest) {
             rest = behind;
-            let body = record.get(blank.saturating_add(1)..).and_then(|body| body.strip_suffix(b"\n"));
-            let Some(body) = body else { return };
-            let Some(equals) = body.iter().position(|byte| *byte == b'=') else { return };
-            let Some((key, value)) = body.split_at_checked(equals) else { return };
-            let value = value.get(1..).unwrap_or_default();
             match key {
                 b"path" | b"GNU.sparse.name" => self.name = Some(value.to_vec()),
                 b"linkpath" => self.link = Some(value.to_vec()),
-                b"size" => self.size = digits(value),
+                b"size" => {
+                    self.size = digits(value);
+                    // some read other spellings of a number too
+                    self.doubtful |= self.size.is_none() || !value.iter().all(u8::is_ascii_digit);
+                }
                 _ => {}
             }
+            self.doubtful |= matches!(key, b"path" | b"linkpath") && value.contains(&0);
             self.sparse |= key.starts_with(b"GNU.sparse.");
         }
+        // what is no record is one for others
+        self.doubtful |= rest.iter().any(|byte| *byte != 0);
     }
+}
+
+/// The first record of pax, and what is behind it.
+fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let blank = bytes.iter().position(|byte| *byte == b' ')?;
+    let length = bytes.get(..blank).filter(|text| text.iter().all(u8::is_ascii_digit)).and_then(digits::<usize>)?;
+    let (record, behind) = bytes.split_at_checked(length)?;
+    let body = record.get(blank.saturating_add(1)..)?.strip_suffix(b"\n")?;
+    let equals = body.iter().position(|byte| *byte == b'=')?;
+    Some((body.get(..equals)?, body.get(equals.saturating_add(1)..)?, behind))
+}
+
+/// Whether something stands behind the end of an archive: readers that pass over blocks of zeros see more files.
+fn behind(stream: &mut dyn ByteStream) -> Option<Damage> {
+    while stream.fill(1) {
+        let window = stream.window();
+        if window.iter().any(|byte| *byte != 0) {
+            return Some(Damage::Behind { offset: stream.position() });
+        }
+        let length = u64::try_from(window.len()).unwrap_or(u64::MAX);
+        stream.skip(length);
+    }
+    None
 }
 
 impl<'a> Header<'a> {
