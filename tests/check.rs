@@ -670,6 +670,24 @@ fn paths_come_from_standard_input_and_globs_of_shells_are_many_paths() {
     assert_eq!(run.code, Some(2), "{}", run.err);
 }
 
+#[test]
+fn what_is_assumed_of_many_artefacts_is_one_line() {
+    let folder = Folder::new();
+    let path = write_wheel(&folder, &[vec![packed("90", Codec::Zstd)]]);
+    let mut all = vec![path.clone()];
+    for number in 0..5 {
+        let other = folder.file(&format!("{number}-1.0-py3-none-any.whl"));
+        std::fs::copy(&path, &other).unwrap();
+        all.push(other.to_str().unwrap().to_owned());
+    }
+    let mut arguments = args(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    arguments.extend(words("--require 9.0"));
+    let run = check(&arguments);
+    assert_eq!((run.code, run.out.matches("assumes on 9.0").count()), (Some(0), 1), "{}", run.out);
+    let line = run.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(line.contains(&format!("{path} and 5 more: assumes on 9.0: driver 550")), "{line}");
+}
+
 // --- configuration
 
 #[test]

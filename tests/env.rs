@@ -206,6 +206,18 @@ fn a_file_of_nobody_is_in_a_group_of_its_own() {
 }
 
 #[test]
+fn the_first_line_says_that_a_file_could_not_be_read() {
+    let folder = venv();
+    let root = path(&folder, "v");
+    let whole = run(&["env", &root, "--gpu", "9.0"]).ending(0).out;
+    assert!(whole.starts_with("all 2 distributions with device code run on this GPU\n"), "{whole}");
+    folder.write(&format!("{SITE}/pure/cut.so"), &narrow()[..300]);
+    let text = run(&["env", &root, "--gpu", "9.0"]).ending(1).out;
+    let first = "all 2 distributions with device code run on this GPU, as far as they could be read\n";
+    assert!(text.starts_with(first), "{text}");
+}
+
+#[test]
 fn a_broken_record_is_told_and_files_go_by_their_directory() {
     for (record, why) in [
         (Some(&b"narrow/lib/libnarrow.so no comma\n"[..]), "is broken (line 1 is no row of it)"),
@@ -312,12 +324,18 @@ fn debian_packages_go_by_the_name_of_their_directory() {
     folder.write(&format!("{site}/flat-2.0-py3.11.egg-info"), "Metadata-Version: 1.1\nName: flat\nVersion: 2.0\n");
     folder.write(&format!("{site}/flat/k.so"), fine());
     folder.write("usr/lib/python3.11/dist-packages/README", "x");
+    // as the package `python3-cryptography` has it: one installation
+    install(&folder, site, "twice", "3.0", "", &[("twice/k.so", fine())]);
+    folder.write(&format!("{site}/twice.egg-info/PKG-INFO"), "Metadata-Version: 2.1\nName: twice\nVersion: 3.0\n");
     for given in [path(&folder, site), path(&folder, "usr")] {
         let environment = environment(&[&given, "--gpu", "8.0"]);
         let own = find(&environment, "thing");
         assert_eq!((own.made.as_str(), own.verdicts[0].verdict.as_str()), ("egg-info", "not-covered"));
         let own = find(&environment, "flat");
         assert_eq!((own.version.as_str(), own.verdicts[0].verdict.as_str()), ("2.0", "native"));
+        let twice: Vec<_> = environment.distributions.iter().filter(|own| own.name == "twice").collect();
+        assert_eq!(twice.iter().map(|own| own.made.as_str()).collect::<Vec<_>>(), ["dist-info"]);
+        assert_eq!(twice[0].notes, Vec::<String>::new());
     }
 }
 
@@ -614,5 +632,13 @@ fn check_takes_an_environment() {
     assert_eq!(failing.len(), 1, "{failing:?}");
     assert!(failing[0].ends_with("narrow/lib/libnarrow.so"), "{failing:?}");
     run(&["--env", "--require", "9.0"]).ending(0);
+    // of an environment not each directory must hold device code
+    let system = format!("home = {}\ninclude-system-site-packages = true\nversion = 3.12.3\n", path(&folder, "py/bin"));
+    folder.write("v/pyvenv.cfg", system);
+    install(&folder, "py/lib/python3.12/site-packages", "plain", "1", "pip", &[("plain/__init__.py", Vec::new())]);
+    run(&["--env", "--require", "9.0"]).ending(0);
+    std::fs::remove_dir_all(folder.file(&format!("{SITE}/narrow"))).unwrap();
+    std::fs::remove_dir_all(folder.file(&format!("{SITE}/fine"))).unwrap();
+    assert!(run(&["--env", "--require", "9.0"]).ending(1).out.contains("no-device-code"));
     assert!(run(&["--env", "/nosuch", "--require", "9.0"]).ending(2).err.contains("no such directory"));
 }

@@ -354,7 +354,7 @@ fn two_sizes_of_one_entry_are_ambiguous() {
     // the header of a file of more than 8 GiB states none
     let report = scan_bytes(
         "x.tar",
-        &Tar::new().pax(&[("size", "0000")]).file("a.so", &[]).file("a.so", &a).bytes(),
+        &Tar::new().pax(&[("size", "0000")]).file("empty.so", &[]).file("a.so", &a).bytes(),
         &options(),
     );
     assert_eq!(codes(&report.diagnostics), [""; 0]);
@@ -387,6 +387,7 @@ fn long_names_links_and_sparse_files_are_what_they_are() {
         .gnu_long(&long, &a)
         .pax(&[("path", &other), ("mtime", "1.5")])
         .file("short", &a)
+        .file("./lib/libx.so", &a)
         .hard_link("lib/libx.so.1", "lib/libx.so")
         .hard_link("doc/readme", "doc/README")
         .entry("lib/liblink.so", &tar::octal(0), b'2', "libx.so", &[])
@@ -395,7 +396,7 @@ fn long_names_links_and_sparse_files_are_what_they_are() {
         .file("GNUSparseFile.0/x", &a);
     let report = scan_bytes("x.tar", &tar.bytes(), &options());
     let paths: Vec<&str> = report.artefacts[0].members.iter().map(|member| member.path.as_str()).collect();
-    assert_eq!(paths, [long.as_str(), other.as_str()]);
+    assert_eq!(paths, [long.as_str(), "lib/libx.so", other.as_str()]);
     let unread: Vec<(String, &Why)> = report.unread.iter().map(|own| (own.at.to_string(), &own.why)).collect();
     let sparse = Why::Unsupported("a sparse file");
     let names = ["x.tar!pax-sparse.so", "x.tar!sparse.so"];
@@ -722,6 +723,145 @@ fn packages_that_are_read_again_alone_hold_nobody_up() {
         let members: usize = report.artefacts.iter().map(|artefact| artefact.members.len()).sum();
         assert_eq!((members, report.unread.len()), (303, 0), "{threads} threads");
         assert_eq!(*expected.get_or_insert_with(|| found(&report)), found(&report), "{threads} threads");
+    }
+}
+
+/// Programs that unpack gzip and bzip2 pass over what is behind the end, or read it if it is another member.
+#[test]
+fn what_stands_behind_the_end_of_compressed_bytes_is_said() {
+    let good = library("90");
+    let narrow = library("75");
+    for (name, pack) in [("x.so.gz", gzip as fn(&[u8]) -> Vec<u8>), ("x.so.bz2", bzip2)] {
+        let said = |behind: &[u8]| {
+            let report = scan_bytes(name, &[pack(&good), behind.to_vec()].concat(), &options());
+            assert_eq!(report.artefacts[0].members.len(), 1, "{name}");
+            errors(&report.diagnostics).into_iter().map(ToOwned::to_owned).collect::<Vec<_>>()
+        };
+        for (what, behind) in [
+            ("a text", b"signature".to_vec()),
+            ("a library", narrow.clone()),
+            ("other codecs", zstd_stored(&narrow)),
+            ("a member behind zeros", [vec![0; 4096], pack(&narrow)].concat()),
+        ] {
+            assert_eq!(said(&behind), ["FS0206"], "{name}: {what}");
+        }
+        // as tapes are filled up
+        assert_eq!(said(&[0; 300_000]), Vec::<String>::new(), "{name}");
+        assert_eq!(said(&pack(b"more of it")), Vec::<String>::new(), "{name}");
+    }
+    let tar = |name: &str| Tar::new().file(name, &good).bytes();
+    for bytes in [[gzip(&tar("a.so")), tar("b.so")].concat(), cpio::rpm(2, &[gzip(&cpio_of_three()), vec![1]].concat())]
+    {
+        assert_eq!(errors(&scan_bytes("x", &bytes, &options()).diagnostics), ["FS0206"]);
+    }
+}
+
+#[test]
+fn what_stands_behind_the_end_of_a_cpio_archive_is_said() {
+    let one = cpio::cpio(&[("a.so", &library("90"))]);
+    for (behind, expected) in [(cpio::cpio(&[("b.so", &library("75"))]), vec!["FS0212"]), (vec![0; 700], Vec::new())] {
+        let report = scan_bytes("x.cpio", &[one.clone(), behind].concat(), &options());
+        assert_eq!(errors(&report.diagnostics), expected);
+    }
+    // a pipe that holds bytes; what has no kind is a file for some
+    let a = library("90");
+    let size = u32::try_from(a.len()).unwrap();
+    for (mode, members, expected) in
+        [(0o010_644, 0, vec!["FS0214"]), (0o644, 1, Vec::new()), (0o120_777, 0, Vec::new())]
+    {
+        let bytes = [cpio::entry("b.so", mode, 1, size, &a), cpio::cpio(&[])].concat();
+        let report = scan_bytes("x.cpio", &bytes, &options());
+        let found = report.artefacts.first().map_or(0, |artefact| artefact.members.len());
+        assert_eq!((found, errors(&report.diagnostics)), (members, expected), "{mode:o}");
+    }
+}
+
+/// The last entry of a path is what is there when all are unpacked.
+#[test]
+fn an_entry_that_takes_the_place_of_a_library_is_said() {
+    let a = library("90");
+    let nothing = tar::octal(0);
+    let start = || Tar::new().file("lib/a.so", &a).file("notes", b"text");
+    for (what, tar, expected) in [
+        ("a library", start().file("./lib//a.so", &library("75")), vec!["FS0214"]),
+        ("a text", start().file("lib/a.so", b"text"), vec!["FS0214"]),
+        ("a symbolic link", start().entry("lib/a.so", &nothing, b'2', "/opt/b.so", &[]), vec!["FS0214"]),
+        ("a hard link", start().entry("lib/a.so", &nothing, b'1', "notes", &[]), vec!["FS0214"]),
+        ("a library over a text", start().file("notes", &a), vec!["FS0214"]),
+        ("a text over a text", start().file("notes", b"more"), Vec::new()),
+        ("its directory", start().entry("lib/", &nothing, b'5', "", &[]), Vec::new()),
+        ("nothing", start().file("lib/b.so", &a), Vec::new()),
+    ] {
+        assert_eq!(errors(&scan_bytes("x.tar", &tar.bytes(), &options()).diagnostics), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_hard_link_to_what_is_not_in_the_archive_is_not_read() {
+    let start = Tar::new().file("lib/a.so", &library("90"));
+    let report = scan_bytes("x.tar", &start.hard_link("lib/b.so", "../usr/lib/b.so").bytes(), &options());
+    let unread: Vec<String> = report.unread.iter().map(|own| own.at.to_string()).collect();
+    assert_eq!(unread, ["x.tar!lib/b.so"]);
+}
+
+#[test]
+fn records_without_an_entry_are_said() {
+    let a = library("90");
+    let start = || Tar::new().file("a.so", &a);
+    for (tar, expected) in [
+        (start().pax(&[("path", "b.so")]), vec!["FS0219"]),
+        // a library in the place of records
+        (start().entry("b.so", &tar::octal(a.len()), b'x', "", &a), vec!["FS0219"]),
+        (start().entry("b.so", &tar::octal(a.len()), b'g', "", &a), vec!["FS0219"]),
+        (start().pax(&[("comment", "made up")]), Vec::new()),
+    ] {
+        assert_eq!(errors(&scan_bytes("x.tar", &tar.bytes(), &options()).diagnostics), expected);
+    }
+}
+
+#[test]
+fn what_conda_installs_must_be_an_archive() {
+    let a = Tar::new().file("lib/a.so", &library("90")).bytes();
+    for payload in [Vec::new(), b"text".to_vec(), zstd_stored(b"text"), zstd_stored(&[])] {
+        let zip = Zip::new().stored("pkg-x-1-0.tar.zst", &payload).stored("info-x-1-0.tar.zst", &zstd_stored(&a));
+        let report = scan_bytes("x.conda", &zip.bytes(), &options());
+        let unread: Vec<String> = report.unread.iter().map(|own| own.at.to_string()).collect();
+        assert_eq!(unread, ["x.conda!pkg-x-1-0.tar.zst"], "{payload:?}");
+    }
+}
+
+#[test]
+fn an_archive_before_a_zip_archive_is_said() {
+    let zip = |arch: &str| Zip::new().deflated("a.so", &library(arch)).bytes();
+    let tar = Tar::new().file("a.so", &library("75")).bytes();
+    for (name, before) in [("x.zip", zip("75")), ("x.zip", tar.clone()), ("x.zip", gzip(&tar)), ("x.conda", zip("75"))]
+    {
+        let report = scan_bytes(name, &[before, zip("90")].concat(), &options());
+        assert_eq!(errors(&report.diagnostics), ["FS0212"], "{name}");
+    }
+    let report = scan_bytes("x.zip", &[b"#!/bin/sh\nexit\n".to_vec(), zip("90")].concat(), &options());
+    assert_eq!(codes(&report.diagnostics), ["FS0213"]);
+}
+
+#[test]
+fn compressed_files_that_are_not_read_are_known_by_their_first_bytes() {
+    // of `compress`, `lzop`, `xz --format=lzma` with and without a size and with other properties, `cpio -H bin`
+    let starts: [&[u8]; 7] = [
+        &[0x1f, 0x9d, 0x90, 1, 2, 3],
+        b"\x89LZO\0\r\n\x1a\n\x10",
+        &[0x5d, 0, 0, 0x80, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0],
+        &[0x5d, 0, 0, 0x30, 0, 0x10, 0x27, 0, 0, 0, 0, 0, 0, 0],
+        &[0x6c, 0, 0, 0x80, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0],
+        &[0xc7, 0x71, 0, 0xfe, 1, 2, 0xa4, 0x81],
+        &[0x71, 0xc7, 0xfe, 0, 2, 1, 0x81, 0xa4],
+    ];
+    for start in starts {
+        let tar = Tar::new().file("a.so", &library("90")).file("data", start).bytes();
+        assert_eq!(scan_bytes("x.tar", &tar, &options()).unread.len(), 1, "{start:x?}");
+    }
+    for text in [b"]\0\0hello, this is a text".as_slice(), &[0x5d, 0, 0, 0x81, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]] {
+        let tar = Tar::new().file("a.so", &library("90")).file("data", text).bytes();
+        assert!(scan_bytes("x.tar", &tar, &options()).unread.is_empty(), "{text:x?}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! `fatscan check`: words typed and the configuration become demands.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fatscan::check::{Baseline, Config, Date, Demands, Group, Rule, Severity, check, select};
 use fatscan::json::Document;
-use fatscan::{Owners, Pattern, Policy, Report};
+use fatscan::{Artefact, Locator, Owners, Pattern, Policy, Report};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
@@ -68,17 +69,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
     let mut paths = args.paths.clone();
+    let mut inputs = Vec::new();
     if let Some(path) = &args.env {
         let mut own = env::named(path.as_deref())?;
         own.read();
-        paths.extend(own.inputs());
+        inputs = own.inputs();
+        paths.extend(inputs.iter().cloned());
     }
     let wants_all = !demands.contains.is_empty() || demands.strict;
     // what is left out is read all the same: a gate that leaves out everything is to say so
     let files = Files { exclude: Vec::new(), group_by: args.files.group_by };
     let request = list::Request { paths: &paths, files: &files, common: &args.common };
     let (report, mut judgement) =
-        list::judged(&request, depths, &devices, &policy, wants_all, |report| choose(report, args))?;
+        list::judged(&request, depths, &devices, &policy, wants_all, |report| choose(report, args, &inputs))?;
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
     match args.format {
@@ -221,8 +224,13 @@ fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
     config.ignores.iter().map(resolve).collect()
 }
 
-/// Leaves the files that were asked for.
-fn choose(report: &mut Report, args: &CheckArgs) -> Result<(), Failure> {
+/// Leaves the files that were asked for. `environment` are the directories of one environment.
+fn choose(report: &mut Report, args: &CheckArgs, environment: &[PathBuf]) -> Result<(), Failure> {
+    let is_own = |own: &Artefact| environment.iter().any(|path| own.at == Locator::given(path.as_os_str()));
+    if report.artefacts.iter().any(|own| is_own(own) && !own.members.is_empty()) {
+        // not each of them must hold device code
+        report.artefacts.retain(|own| !own.members.is_empty() || !is_own(own));
+    }
     let (wanted, excluded) = (patterns(&args.member, "--member")?, patterns(&args.files.exclude, "--exclude")?);
     let selection = select(report, &wanted, &excluded);
     // an artefact that the patterns emptied is not one without device code

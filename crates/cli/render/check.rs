@@ -1,6 +1,6 @@
 //! Findings for people and for the systems that show them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -51,12 +51,28 @@ pub(crate) fn table(report: &Report, judgement: &Judgement, outcome: &Outcome) -
     out.flush()
 }
 
-/// What is taken for granted of a driver.
-fn assumption(report: &Report, own: &Assumption) -> String {
-    let artefact = report.artefacts.get(own.artefact).filter(|_| report.artefacts.len() > 1);
-    let artefact = artefact.map(|artefact| format!("{}: ", artefact.path)).unwrap_or_default();
-    let texts: Vec<String> = own.texts.iter().map(|text| text.replacen("needs ", "", 1)).collect();
-    format!("{artefact}assumes on {}: {}", own.devices.join(", "), texts.join("; "))
+/// What is taken for granted of a driver: a line for the artefacts of which it is the same.
+fn assumptions(report: &Report, all: &[Assumption]) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for own in all {
+        let texts: Vec<String> = own.texts.iter().map(|text| text.replacen("needs ", "", 1)).collect();
+        let text = format!("assumes on {}: {}", own.devices.join(", "), texts.join("; "));
+        let place = *known.entry(text.clone()).or_insert(lines.len());
+        match lines.get_mut(place) {
+            Some((_, artefacts)) => artefacts.push(own.artefact),
+            None => lines.push((text, vec![own.artefact])),
+        }
+    }
+    let named = lines.into_iter().map(|(text, artefacts)| {
+        let first = artefacts.first().and_then(|own| report.artefacts.get(*own)).map_or("", |own| own.path.as_str());
+        match artefacts.len().saturating_sub(1) {
+            _ if report.artefacts.len() <= 1 => text,
+            0 => format!("{first}: {text}"),
+            more => format!("{first} and {more} more: {text}"),
+        }
+    });
+    named.collect()
 }
 
 /// The last lines, as text or as paragraphs of Markdown.
@@ -90,8 +106,8 @@ fn summary(
             parts.push(count(number, one, many));
         }
     }
-    for own in &outcome.assumptions {
-        let text = escape(&assumption(report, own));
+    for text in assumptions(report, &outcome.assumptions) {
+        let text = escape(&text);
         let words: Vec<&str> = text.split(' ').collect();
         writeln!(out, "{}{end}", wrap(&words, 4, 0, width()))?;
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use fatscan::environment::{Distribution, Kind, Link, Rank, Row, State, name_of_nobody, rows};
-use fatscan::{Fix, advise};
+use fatscan::{Fix, Level, advise};
 use gpu_arch::DriverVersion;
 use gpu_arch::rules::{Device, Verdict};
 
@@ -69,6 +69,12 @@ impl<'a> Page<'a> {
         if own.len() == self.ids.len() { String::new() } else { own.join(", ") }
     }
 
+    /// Whether all files could be read.
+    fn is_whole(&self) -> bool {
+        let report = &self.seen.groups.report;
+        report.unread.is_empty() && !report.diagnostics.iter().any(|said| said.level == Level::Error)
+    }
+
     /// What fails, or that nothing does.
     fn headline(&self) -> (Verdict, String) {
         let failing: Vec<&Row> = self.rows.iter().filter(|row| row.rank() == Rank::Fails).collect();
@@ -91,6 +97,7 @@ impl<'a> Page<'a> {
                 }
                 _ => format!("all {all} run {where_}"),
             };
+            let text = if self.is_whole() { text } else { format!("{text}, as far as they could be read") };
             return (verdict.filter(|verdict| verdict.is_usable()).unwrap_or(Verdict::Native), text);
         }
         let names = failing.iter().map(|row| {

@@ -40,7 +40,7 @@ mod walk;
 pub use budget::{Grant, Limits, Memory, Windows};
 pub use codec::{Codec, Decoded, Deflate, Expected, Inflater};
 pub use format::{Format, SNIFF_SIZE};
-pub use index::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod};
+pub use index::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod, parts};
 pub use layout::{Layout, ObjectType, PREFIX_SIZE, SECTION_NAME, Section, Segment, announced, table_bytes};
 pub use linkage::{Library, LinkageError, Machine, library};
 pub use needed::{names_at, needed};

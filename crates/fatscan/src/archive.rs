@@ -53,6 +53,11 @@ fn is_conda(at: &Locator) -> bool {
     at.file_name().to_ascii_lowercase().ends_with(".conda")
 }
 
+/// Whether a member is what a package of conda installs.
+fn is_payload(archive: &Locator, name: &[u8]) -> bool {
+    is_conda(archive) && name.starts_with(b"pkg-") && !name.contains(&b'/')
+}
+
 fn kind(at: &Locator) -> ArtefactKind {
     match () {
         () if is_wheel(at) => ArtefactKind::Wheel,
@@ -217,6 +222,7 @@ impl Nested<'_> {
     ) -> ControlFlow<(), u64> {
         let run = self.run;
         let steps = at.steps.get(self.at.steps.len()..).unwrap_or_default();
+        let is_payload = matches!(steps, [Step { name, .. }] if is_payload(self.at, name));
         let mut flow = ControlFlow::Continue(());
         let mut found = Found::default();
         let opening = Opening { limits: run.limits(), held: self.held, windows };
@@ -225,7 +231,7 @@ impl Nested<'_> {
             stream.fill(1);
             let refused = stream.fault().filter(|fault| *fault == Fault::Window && stream.window().is_empty());
             if refused.is_none() {
-                flow = walker.file(at, stream, false);
+                flow = if is_payload { walker.payload(at, stream) } else { walker.file(at, stream, false) };
                 if walker.found.opened {
                     // what is behind the end counts for the checksum
                     stream.skip(u64::MAX);
@@ -295,15 +301,18 @@ impl Nested<'_> {
         found.collect()
     }
 
-    /// What stands before an archive: a script or program unpacks it, anything else makes it two files at once, and a wheel
-    /// has nothing there.
+    /// What stands before an archive: a script or program unpacks it, anything else, another archive among them, makes it two
+    /// files at once, and a wheel has nothing there.
     fn before(&self, size: u64) -> Diagnostic {
         let prefix = self.source.bytes(0, SNIFF_SIZE).unwrap_or_default();
-        let format = Format::sniff(&prefix).filter(|format| *format != Format::Zip);
-        let is_program = matches!(format, Some(Format::Elf | Format::Pe | Format::MachO) | None);
-        let what = format.map_or("", Format::name);
-        let gap = if what.is_empty() { "" } else { " of " };
-        let detail = format!("{size} bytes{gap}{what} stand before its first member");
+        let what = open::what(&prefix);
+        let is_program = matches!(what, What::Format(Format::Elf | Format::Pe | Format::MachO) | What::Unknown);
+        let what = match what {
+            What::Format(format) => format!(" of {}", format.name()),
+            What::Table | What::Package(_) | What::Compressed(_) | What::Unread(_) => " of another archive".to_owned(),
+            What::Unknown => String::new(),
+        };
+        let detail = format!("{size} bytes{what} stand before its first member");
         if is_program && !is_wheel(self.at) {
             return Diagnostic::new(Code::ZipPrefix, self.at.clone(), detail).weighed(Level::Note);
         }
@@ -405,6 +414,11 @@ impl Nested<'_> {
         };
         let mut stream = open::checked(stream, member, job.hash.is_some());
         let mut leaf = object::scan(run, at, &mut stream, false, allowance);
+        if leaf.nested.is_empty() && leaf.unread.is_empty() && !leaf.put_off && is_payload(self.at, &member.name) {
+            let unknown = Leaf::unread(at, Why::Unsupported("a payload of an unknown kind"), false);
+            leaf.diagnostics.extend(unknown.diagnostics);
+            leaf.unread.extend(unknown.unread);
+        }
         if !leaf.is_candidate {
             run.progress.advance(member.size);
             return leaf;

@@ -1,10 +1,13 @@
 //! Archives and packages that are read forward, and compressed files: one pass over each, whatever is in it.
 
+use core::hash::{BuildHasher, Hash, Hasher};
 use core::ops::ControlFlow;
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
 
 use fatscan_containers::{
     ArchiveWalk, Bounded, ByteStream, Codec, CpioWalk, Damage, Entry, EntryKind, Expected, Fault, Onward, Package,
-    Part, SCRIPT_SIZE, SNIFF_SIZE, TarWalk, Windows, rpm_payload, script_payload,
+    Part, SCRIPT_SIZE, SNIFF_SIZE, TarWalk, Windows, parts, rpm_payload, script_payload,
 };
 
 use crate::archive;
@@ -44,6 +47,12 @@ pub(crate) struct Found {
     pub(crate) opened: bool,
     /// It was said that a stream is damaged.
     damage_said: bool,
+}
+
+impl Found {
+    const fn natives(&self) -> u64 {
+        self.members.saturating_add(self.without)
+    }
 }
 
 /// What a file that is unpacked must hold.
@@ -220,6 +229,14 @@ impl Walker<'_> {
         }
     }
 
+    /// What a package installs: an archive, compressed or not.
+    pub(crate) fn payload(&mut self, at: &Locator, stream: &mut dyn ByteStream) -> ControlFlow<()> {
+        match open::what_starts(stream) {
+            What::Package(package) => self.package(at, package, stream),
+            _ => self.content(at, 0, stream, Content::Archive),
+        }
+    }
+
     /// What stands in a file from `offset` on, where the stream is, compressed or not.
     fn content(
         &mut self,
@@ -295,6 +312,7 @@ impl Walker<'_> {
         files: bool,
     ) -> ControlFlow<()> {
         let (mut count, mut said) = (0usize, 0usize);
+        let mut paths = Paths::default();
         let limits = *self.run.limits();
         while let Some(step) = next(stream) {
             if self.run.is_cancelled() {
@@ -306,7 +324,14 @@ impl Walker<'_> {
                 }
                 Ok(entry) => {
                     count = count.saturating_add(1);
-                    self.entry(at, &entry, stream, files)?;
+                    let before = self.found.natives();
+                    self.entry(at, &entry, stream, &paths, files)?;
+                    let is_native = self.found.natives() > before;
+                    if files && paths.replaces(&entry.part.name, is_native) {
+                        let place = Place::Entry { offset: entry.part.offset, size: entry.part.size };
+                        let detail = "another entry before it is unpacked to the same path";
+                        self.say(Code::MemberAmbiguous, at.inside(&*entry.part.name, place), detail)?;
+                    }
                 }
                 Err(damage) => {
                     said = said.saturating_add(1);
@@ -324,7 +349,14 @@ impl Walker<'_> {
         ControlFlow::Continue(())
     }
 
-    fn entry(&mut self, at: &Locator, entry: &Entry, stream: &mut dyn ByteStream, files: bool) -> ControlFlow<()> {
+    fn entry(
+        &mut self,
+        at: &Locator,
+        entry: &Entry,
+        stream: &mut dyn ByteStream,
+        paths: &Paths,
+        files: bool,
+    ) -> ControlFlow<()> {
         let Part { name, size, offset } = &entry.part;
         let (size, offset) = (*size, *offset);
         let limit = self.run.limits().name_bytes;
@@ -346,14 +378,14 @@ impl Walker<'_> {
                 let mut stream = Bounded::new(&mut *stream, size);
                 // what a Debian package installs
                 if !files && own.starts_with(b"data.tar") {
-                    return match open::what_starts(&mut stream) {
-                        What::Package(package) => self.package(&here, package, &mut stream),
-                        _ => self.content(&here, 0, &mut stream, Content::Archive),
-                    };
+                    return self.payload(&here, &mut stream);
                 }
                 self.file(&here, &mut stream, false)
             }
             EntryKind::Link(target) if open::is_library(&here.file_name()) => {
+                if !target.is_empty() && !paths.has(target) {
+                    return self.unread(&here, Why::Unsupported("a hard link to a file that is not in the archive"));
+                }
                 let target = String::from_utf8_lossy(target);
                 let detail = if target.is_empty() { String::new() } else { format!("a hard link to {target}") };
                 self.say(Code::HardLink, here, detail)
@@ -381,6 +413,32 @@ impl Walker<'_> {
             }
             _ => ControlFlow::Continue(()),
         }
+    }
+}
+
+/// The paths of the entries of an archive, as an unpacker writes them: by their hashes, each with whether something native
+/// was there.
+#[derive(Debug, Default)]
+struct Paths {
+    hashes: RandomState,
+    seen: HashMap<u64, bool>,
+}
+
+impl Paths {
+    fn hash(&self, name: &[u8]) -> u64 {
+        let mut hasher = self.hashes.build_hasher();
+        parts(name).for_each(|part| part.hash(&mut hasher));
+        hasher.finish()
+    }
+
+    fn has(&self, name: &[u8]) -> bool {
+        self.seen.contains_key(&self.hash(name))
+    }
+
+    /// Takes note of an entry. Whether it, or what it replaces, is native.
+    fn replaces(&mut self, name: &[u8], is_native: bool) -> bool {
+        let before = self.seen.insert(self.hash(name), is_native);
+        before.is_some_and(|was_native| was_native || is_native)
     }
 }
 

@@ -61,17 +61,33 @@ fn unread(prefix: &[u8]) -> Option<&'static str> {
     match prefix {
         [0x04, 0x22, 0x4d, 0x18, ..] => Some("a file in LZ4"),
         [b'L', b'Z', b'I', b'P', 1, ..] => Some("a file in lzip"),
-        // properties, a dictionary of a power of two, a size that is not known
-        [0x5d, 0, 0, _, _, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, ..] => Some("a file in LZMA"),
+        [first, rest @ ..] if is_lzma(*first, rest) => Some("a file in LZMA"),
+        [0x1f, 0x9d, 0x80..=0x90, ..] => Some("a file of `compress`"),
+        [0x89, b'L', b'Z', b'O', 0, b'\r', b'\n', 0x1a, b'\n', ..] => Some("a file in LZO"),
         [b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c, ..] => Some("a 7z archive"),
         [b'R', b'a', b'r', b'!', 0x1a, 7, ..] => Some("a RAR archive"),
         [b'M', b'S', b'C', b'F', 0, 0, 0, 0, ..] => Some("a cabinet"),
+        // a device and an inode stand between the magic and the mode of a file or a directory
+        [0xc7, 0x71, _, _, _, _, _, 0x40 | 0x41 | 0x80..=0x8f, ..]
+        | [0x71, 0xc7, _, _, _, _, 0x40 | 0x41 | 0x80..=0x8f, ..] => Some("a cpio archive of the oldest kind"),
         [b'0', b'7', b'0', b'7', b'0', b'7', ..] => Some("a cpio archive of the old kind"),
         [b'0', b'7', b'0', b'7', b'0', b'X', ..] => Some("a cpio archive without sizes"),
         [b'x', b'a', b'r', b'!', 0, 0x1c, ..] => Some("a xar archive"),
         [b'h', b's', b'q', b's', ..] => Some("a SquashFS image"),
         _ => None,
     }
+}
+
+/// Whether a file of the format before xz begins so: properties, a dictionary of `2^n` or `2^n + 2^(n-1)` bytes, and the
+/// size, not known or below 256 GiB, as `xz` itself tells them.
+fn is_lzma(properties: u8, rest: &[u8]) -> bool {
+    let Some((dictionary, rest)) = rest.split_first_chunk::<4>() else { return false };
+    let Some(size) = rest.first_chunk::<8>() else { return false };
+    let (dictionary, size) = (u32::from_le_bytes(*dictionary), u64::from_le_bytes(*size));
+    let is_usual = dictionary >= 4096
+        && (dictionary.is_power_of_two() || dictionary % 3 == 0 && (dictionary / 3).is_power_of_two());
+    let is_known = properties == 0x5d && size > 0 && size < 1 << 38;
+    properties < 225 && is_usual && (is_known || size == u64::MAX)
 }
 
 /// How many archives lie around a place, with the one that it is. A compressed archive is one: what unpacks it counts only

@@ -2,7 +2,7 @@ use core::fmt;
 
 use bzip2::{Decompress, Status};
 
-use super::decoded::{Decoder, State, Step};
+use super::decoded::{Decoder, State, Step, behind};
 use crate::budget::Lease;
 use crate::stream::Fault;
 
@@ -10,6 +10,8 @@ use crate::stream::Fault;
 pub(crate) struct Bzip2<'windows> {
     decoder: Decompress,
     between: bool,
+    /// Zeros stand behind it.
+    padded: bool,
     /// Its memory.
     lease: Lease<'windows>,
 }
@@ -19,7 +21,7 @@ const MEMORY: u64 = 4 << 20;
 
 impl<'windows> Bzip2<'windows> {
     pub(crate) fn new(lease: Lease<'windows>) -> Self {
-        Self { decoder: Decompress::new(false), between: false, lease }
+        Self { decoder: Decompress::new(false), between: false, padded: false, lease }
     }
 }
 
@@ -35,8 +37,9 @@ impl Decoder for Bzip2<'_> {
             return Step::stop(Fault::Window);
         }
         if self.between {
-            if !input.starts_with(b"BZh") {
-                return Step { taken: 0, made: 0, state: State::End };
+            if self.padded || !input.starts_with(b"BZh") {
+                self.padded = true;
+                return behind(input);
             }
             self.restart();
         }
@@ -61,5 +64,6 @@ impl Decoder for Bzip2<'_> {
     fn restart(&mut self) {
         self.decoder = Decompress::new(false);
         self.between = false;
+        self.padded = false;
     }
 }

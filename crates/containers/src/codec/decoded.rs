@@ -37,6 +37,15 @@ impl Step {
     }
 }
 
+/// What stands behind the end of a codec whose programs pass over it with a warning: the zeros of a tape are nothing, and
+/// anything else is something that other programs may read.
+pub(super) fn behind(input: &[u8]) -> Step {
+    if input.iter().any(|byte| *byte != 0) {
+        return Step::stop(Fault::Behind);
+    }
+    Step { taken: input.len(), made: 0, state: State::More }
+}
+
 /// Unpacks bytes that are pushed into it.
 pub trait Decoder {
     /// Unpacks of `input`, which begins with at least [`AHEAD`] bytes unless it is the end, and is empty only there.

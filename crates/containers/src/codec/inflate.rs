@@ -1,6 +1,6 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::decoded::{Decoded, Decoder, Expected, State, Step};
+use super::decoded::{Decoded, Decoder, Expected, State, Step, behind};
 use crate::stream::{ByteStream, Fault};
 
 /// Raw deflate (RFC 1951).
@@ -52,20 +52,22 @@ pub(crate) struct Gzip {
     inflate: Decompress,
     /// A member has ended.
     between: bool,
+    /// Zeros stand behind it.
+    padded: bool,
 }
 
 impl Gzip {
     pub(crate) fn new() -> Self {
-        Self { inflate: Decompress::new_gzip(15), between: false }
+        Self { inflate: Decompress::new_gzip(15), between: false, padded: false }
     }
 }
 
 impl Decoder for Gzip {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> Step {
         if self.between {
-            // what is no further member is passed over, as `gzip` does: padding of tapes, signatures
-            if !input.starts_with(&[0x1f, 0x8b]) {
-                return Step { taken: 0, made: 0, state: State::End };
+            if self.padded || !input.starts_with(&[0x1f, 0x8b]) {
+                self.padded = true;
+                return behind(input);
             }
             self.restart();
         }
@@ -85,5 +87,6 @@ impl Decoder for Gzip {
         // with a header, as it was made
         self.inflate.reset(true);
         self.between = false;
+        self.padded = false;
     }
 }

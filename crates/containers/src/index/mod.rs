@@ -2,4 +2,4 @@
 
 mod zip;
 
-pub use zip::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod};
+pub use zip::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod, parts};

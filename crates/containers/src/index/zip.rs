@@ -112,7 +112,7 @@ const LOCAL_SIZE: usize = 30;
 const LOCAL_MAGIC: &[u8] = b"PK\x03\x04";
 
 /// The parts of a path that an unpacker keeps.
-fn parts(name: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn parts(name: &[u8]) -> impl Iterator<Item = &[u8]> {
     name.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b"." | b".."))
 }
 

@@ -38,6 +38,8 @@ pub enum Fault {
     Window,
     /// The system gives no more bytes of the file.
     Io,
+    /// All was unpacked, and something else stands behind its end.
+    Behind,
 }
 
 impl core::fmt::Display for Fault {
@@ -52,6 +54,7 @@ impl core::fmt::Display for Fault {
             Self::Ratio => "it unpacks to more bytes than the limit",
             Self::Window => "unpacking it takes more memory than the limit",
             Self::Io => "the system gives no more of the file",
+            Self::Behind => "something else stands behind the end of the compressed bytes",
         })
     }
 }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use memchr::memmem;
 
+use super::tar::behind;
 use super::{Damage, Entry, EntryKind, Part, plain};
 use crate::stream::ByteStream;
 
@@ -64,25 +65,29 @@ impl CpioWalk {
             self.next = fill_up(start.saturating_add(header.size));
             if &*name == TRAILER {
                 self.done = true;
-                return None;
+                stream.skip(self.next.saturating_sub(stream.position()));
+                return behind(stream).map(Err);
             }
             if stream.skip(gap) < gap {
                 self.done = true;
                 return Some(Err(Damage::Cut { offset: stream.position() }));
             }
-            let kind = if header.mode & 0o170_000 != 0o100_000 {
+            // a pipe, a device, a directory, a link, a socket; what has none of these kinds is a file for some readers
+            let is_other = matches!(
+                header.mode & 0o170_000,
+                0o010_000 | 0o020_000 | 0o040_000 | 0o060_000 | 0o120_000 | 0o140_000
+            );
+            let is_link = header.mode & 0o170_000 == 0o120_000;
+            let ambiguous = is_other && !is_link && header.size > 0;
+            let kind = if is_other {
                 EntryKind::Other
             } else if header.links > 1 && header.size == 0 {
                 EntryKind::Link(Arc::default())
             } else {
                 EntryKind::File
             };
-            if kind != EntryKind::Other {
-                return Some(Ok(Entry {
-                    part: Part { name, size: header.size, offset: start },
-                    kind,
-                    ambiguous: false,
-                }));
+            if kind != EntryKind::Other || ambiguous {
+                return Some(Ok(Entry { part: Part { name, size: header.size, offset: start }, kind, ambiguous }));
             }
         }
     }

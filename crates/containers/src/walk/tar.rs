@@ -80,6 +80,9 @@ impl TarWalk {
             let Some(header) = Header::read(&block) else {
                 if block.iter().all(|byte| *byte == 0) && !self.lost {
                     self.done = true;
+                    if core::mem::take(&mut self.own).is_some() {
+                        return Some(Err(Damage::Header { offset }));
+                    }
                     return behind(stream).map(Err);
                 }
                 if !core::mem::replace(&mut self.lost, true) {
@@ -98,7 +101,8 @@ impl TarWalk {
                 }
                 _ => {
                     let entry = self.entry(stream.position(), &header);
-                    if entry.kind != EntryKind::Other || entry.ambiguous {
+                    // a directory replaces nothing
+                    if entry.kind != EntryKind::Other || entry.ambiguous || matches!(header.kind, b'2'..=b'4' | b'6') {
                         return Some(Ok(entry));
                     }
                 }
@@ -160,6 +164,11 @@ impl TarWalk {
 }
 
 impl Overrides {
+    /// Whether an entry is to come that this is about.
+    const fn is_some(&self) -> bool {
+        self.name.is_some() || self.link.is_some() || self.size.is_some() || self.sparse || self.doubtful
+    }
+
     /// Records of pax: length of the whole record in decimal digits, a blank, key, `=`, value, a newline.
     fn read(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
@@ -193,8 +202,8 @@ fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((body.get(..equals)?, body.get(equals.saturating_add(1)..)?, behind))
 }
 
-/// Whether something stands behind the end of an archive: readers that pass over blocks of zeros see more files.
-fn behind(stream: &mut dyn ByteStream) -> Option<Damage> {
+/// Whether something but zeros stands from here on, behind the end of an archive: readers that pass over blocks of zeros see more files.
+pub(super) fn behind(stream: &mut dyn ByteStream) -> Option<Damage> {
     while stream.fill(1) {
         let window = stream.window();
         if window.iter().any(|byte| *byte != 0) {

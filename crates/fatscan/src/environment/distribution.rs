@@ -144,6 +144,14 @@ impl Distribution {
     }
 }
 
+/// Of one installation with metadata of both kinds, as packages of Debian have them, that of the new kind stays.
+pub(super) fn drop_second_metadata(of_one_site: &mut Vec<Distribution>) {
+    let key = |own: &Distribution| (plain(&own.name), own.version.clone());
+    let known = of_one_site.iter().filter(|own| own.made == Made::DistInfo);
+    let known: std::collections::HashSet<(String, String)> = known.map(key).collect();
+    of_one_site.retain(|own| own.made != Made::EggInfo || !known.contains(&key(own)));
+}
+
 /// Says of every distribution that another one has its name.
 pub(super) fn tell_duplicates(all: &mut [Distribution]) {
     let names: Vec<(String, PathBuf, String)> =

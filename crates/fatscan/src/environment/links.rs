@@ -13,6 +13,8 @@ const LINES: usize = 1000;
 /// The directories that a `.pth` file adds. Lines that Python would run are no paths.
 pub(super) fn pth(path: &Path, site: &Site) -> Vec<PathBuf> {
     let text = text(path, SMALL).unwrap_or_default();
+    // Python 3.13 passes over a mark of UTF-8
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let lines = text.lines().take(LINES).map(str::trim_end);
     let paths = lines.filter(|line| {
         let is_code = line.starts_with("import ") || line.starts_with("import\t");

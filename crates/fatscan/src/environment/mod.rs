@@ -189,7 +189,8 @@ impl Environment {
                 };
                 site.kind == SiteKind::Linked && self.distributions.iter().any(same)
             };
-            let own: Vec<Distribution> = found.distributions.into_iter().filter(|own| !is_known(own)).collect();
+            let mut own: Vec<Distribution> = found.distributions.into_iter().filter(|own| !is_known(own)).collect();
+            distribution::drop_second_metadata(&mut own);
             self.distributions.extend(own);
             self.notes.extend(found.notes);
             if site.kind != SiteKind::Linked {
