@@ -66,6 +66,7 @@ fn links_between_documents_lead_somewhere() {
         "docs/DIAGNOSTICS.md",
         "docs/LIMITS.md",
         "docs/PERFORMANCE.md",
+        "docs/RULES.md",
         "docs/ENVIRONMENTS.md",
         "docs/VERDICTS.md",
     ] {

@@ -308,6 +308,9 @@ pub(crate) struct CheckArgs {
     /// Nothing beyond --contains may be there
     #[arg(long, help_heading = "Must hold what was declared")]
     pub(crate) strict: bool,
+    /// What is asked of libraries of NVIDIA in `*.libs` and `.dylibs`, where tools that repair wheels put them
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Must hold what was declared")]
+    pub(crate) vendored: Option<VendoredArg>,
     /// The files must be for this host: x86_64, aarch64
     #[arg(long, value_name = "MACHINE")]
     pub(crate) host: Option<String>,
@@ -342,6 +345,16 @@ pub(crate) struct CheckArgs {
     pub(crate) format: CheckFormat,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VendoredArg {
+    /// They must run where the package must, and need not hold what was declared (the default)
+    Run,
+    /// They are left out
+    Ignore,
+    /// The same as of all other files
+    Check,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -133,6 +133,12 @@ pub(crate) fn complain_of(text: &str, excerpt: &str, hint: Option<&str>) {
     });
 }
 
+/// Something to know beside what is printed.
+pub(crate) fn note(text: &str) {
+    let bold = Style::new().bold();
+    say(|out| writeln!(out, "{bold}note{bold:#}: {}", escape::text(text)));
+}
+
 /// The diagnostics for people.
 pub(crate) fn diagnostics<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) {
     // what is said of many places is shown once: of a file, and what is no error of all files

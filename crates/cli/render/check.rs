@@ -95,6 +95,11 @@ fn summary(
         let words: Vec<&str> = text.split(' ').collect();
         writeln!(out, "{}{end}", wrap(&words, 4, 0, width()))?;
     }
+    if let Some(own) = &outcome.vendored {
+        let text = escape(&own.sentence());
+        let words: Vec<&str> = text.split(' ').collect();
+        writeln!(out, "{}{end}", wrap(&words, 4, 0, width()))?;
+    }
     let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
     writeln!(out, "{style}{word}{style:#}: {artefacts}{devices}, {found}")
 }

@@ -46,12 +46,25 @@ pub struct Document {
     /// What is taken for granted of drivers that are not known, with `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumptions: Option<Vec<Assumption>>,
+    /// Vendored libraries of which less is asked, with `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendored: Option<Vendored>,
     /// The error that was asked about, with `explain --error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
     /// The environment whose distributions the artefacts are, with `env`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+}
+
+/// Libraries of NVIDIA in a package of which a check asks less than of other files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Vendored {
+    /// `run`: they need not hold what was declared; `ignore`: they were not looked at.
+    pub asked: String,
+    /// Their paths.
+    pub files: Vec<String>,
 }
 
 /// What a check takes for granted of a driver that is not known.
@@ -344,6 +357,7 @@ impl Document {
             findings: None,
             summary: None,
             assumptions: None,
+            vendored: None,
             error: None,
             environment: None,
         }
@@ -670,6 +684,10 @@ impl Document {
         });
         Self {
             assumptions: Some(assumptions.collect()),
+            vendored: outcome
+                .vendored
+                .as_ref()
+                .map(|own| Vendored { asked: own.asked.name().to_owned(), files: own.files.clone() }),
             findings: Some(findings.collect()),
             summary: Some(Summary {
                 passed: outcome.passed(),

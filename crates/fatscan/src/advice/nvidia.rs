@@ -59,7 +59,7 @@ const NAMES: &[&str] = &[
 const PARTS: &[&str] = &["cudnn_", "nvinfer_", "nvrtc-builtins", "nvshmem_"];
 
 /// Whether a file is a library of NVIDIA's by its name: `libcublasLt.so.12`, `cudnn_ops64_9.dll`, `libcudart-d0da41ae.so.11.0`.
-pub(super) fn is_library(path: &str) -> bool {
+pub(crate) fn is_library(path: &str) -> bool {
     let name = path.rsplit(['/', '\\', '!']).next().unwrap_or_default().to_ascii_lowercase();
     let ends = [".so", ".dll", ".dylib", ".lib", ".a"];
     let Some(name) = ends.iter().find_map(|end| name.split_once(end)).map(|(stem, _)| stem) else { return false };
