@@ -1,8 +1,13 @@
 //! What can be typed. Nothing here has an effect.
 
+mod format;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::format::{CheckFormat, DeviceFormat, Format, TableFormat, TextFormat};
+use crate::formats::Formats;
 
 /// List the CUDA device code inside wheels and libraries: which GPU architectures they were built for.
 ///
@@ -39,8 +44,8 @@ pub(crate) enum Command {
     Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
     Arch(ArchArgs),
-    /// Print the JSON schema of `--format json`
-    Schema,
+    /// Print the JSON schema of `--format json`: of a report, or of another document by its name
+    Schema(SchemaArgs),
     /// Print a script that completes the command line: `fatscan completions bash > fatscan.bash`
     Completions(CompletionsArgs),
     /// Print the manual page, or that of one command: `fatscan man check | man -l -`
@@ -59,9 +64,8 @@ pub(crate) struct ListArgs {
     /// What to list one by one
     #[arg(long, value_enum, default_value_t = By::Member)]
     pub(crate) by: By,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) formats: Formats<Format>,
     /// Decode every payload and compare it with its entry header
     #[arg(long)]
     pub(crate) verify: bool,
@@ -133,20 +137,6 @@ pub(crate) enum By {
     Module,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Table,
-    /// One document, see `fatscan schema`
-    Json,
-    /// One JSON value a line
-    Ndjson,
-    /// Comma-separated values with a header line; what begins like a formula has an apostrophe before it
-    Csv,
-    /// A table for issues and pull requests
-    Markdown,
-}
-
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code: 0 explained, whatever the verdict; 1 damage, a limit reached, or one of several paths unreadable; 2 nothing readable, or a wrong argument."
@@ -169,9 +159,8 @@ pub(crate) struct ExplainArgs {
     /// Show every file, also of many those that load in full
     #[arg(long)]
     pub(crate) all_files: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
-    pub(crate) format: ExplainFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TextFormat>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]
@@ -198,23 +187,10 @@ pub(crate) struct EnvArgs {
     pub(crate) pid: Option<u32>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = EnvFormat::Text)]
-    pub(crate) format: EnvFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TextFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EnvFormat {
-    /// For people
-    Text,
-    /// One document, see `fatscan schema`
-    Json,
-    /// A line for each distribution and GPU; what begins like a formula has an apostrophe before it
-    Csv,
-    /// A table for issues and pull requests
-    Markdown,
 }
 
 /// GPUs, and the driver that is on them; without one the GPUs of this machine.
@@ -248,19 +224,13 @@ pub(crate) struct DriverArgs {
     pub(crate) driver_cuda: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExplainFormat {
-    /// For people
-    Text,
-    /// One document, see `fatscan schema`
-    Json,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ArchArgs {
     /// An architecture in any spelling (`sm_90a`, `8.9`, `compute_120`), a GPU ("RTX 4090"), or `list`
     #[arg(value_name = "NAME", default_value = "list")]
     pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TextFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -340,9 +310,8 @@ pub(crate) struct CheckArgs {
     /// Configuration: fleets of GPUs, levels by file, ignores
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(crate) config: Option<String>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = CheckFormat::Table)]
-    pub(crate) format: CheckFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<CheckFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -367,20 +336,11 @@ pub(crate) enum NoDeviceCode {
     Pass,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CheckFormat {
-    /// For people
-    Table,
-    /// One document, see `fatscan schema`
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Annotations of a GitHub workflow
-    Github,
-    /// JUnit XML, for GitLab and others
-    Junit,
-    /// A table for a pull request
-    Markdown,
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Which document
+    #[arg(value_enum, value_name = "NAME", default_value_t = crate::schema::Name::default())]
+    pub(crate) name: crate::schema::Name,
 }
 
 #[derive(Debug, Args)]
@@ -402,9 +362,8 @@ pub(crate) struct ManArgs {
     after_help = "Exit code: 0 at least one GPU that CUDA programs see; 2 none, or a recording that cannot be read."
 )]
 pub(crate) struct DeviceArgs {
-    /// Print everything that was found as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) formats: Formats<DeviceFormat>,
     /// Note everything that was found in a file, for `--recording` elsewhere
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
@@ -442,23 +401,12 @@ pub(crate) struct KernelsArgs {
     /// Names as in the file
     #[arg(long)]
     pub(crate) mangled: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = KernelsFormat::Table)]
-    pub(crate) format: KernelsFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TableFormat>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelsFormat {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// A line for each kernel and architecture; what begins like a formula has an apostrophe before it
-    Csv,
 }
 
 #[derive(Debug, Args)]
@@ -476,9 +424,8 @@ pub(crate) struct SizeArgs {
     /// The largest artefact: 500MB, 1.5GB, 300MiB, or bytes
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<String>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = PlainFormat::Table)]
-    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TableFormat>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]
@@ -497,17 +444,12 @@ pub(crate) enum SizeBy {
     Kernel,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlainFormat {
-    /// For people
-    Table,
-    /// One document
-    Json,
-}
+/// What a comparison can fail on.
+pub(crate) const FAIL_ON: [&str; 4] = ["lost-arch", "lost-kernel", "worse-verdict", "bytes=+5%"];
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit code: 0 compared; 1 a side is damaged, or with --exit-code something changed; 2 a side cannot be read."
+    after_help = "Exit code: 0 compared; 1 a side is damaged, with --exit-code something changed, or with --fail-on what it names was found; 2 a side cannot be read."
 )]
 pub(crate) struct DiffArgs {
     /// Wheel, library, directory, or a JSON report of `fatscan list`
@@ -519,12 +461,15 @@ pub(crate) struct DiffArgs {
     /// Exit with 1 if something changed
     #[arg(long)]
     pub(crate) exit_code: bool,
+    /// Exit with 1 if one of these was found, with commas between them: a file lost an architecture, lost a kernel, runs
+    /// worse on some GPU, or the artefact grew by more than a share or a size
+    #[arg(long, value_name = "lost-arch,lost-kernel,worse-verdict,bytes=+5%")]
+    pub(crate) fail_on: Vec<String>,
     /// Name every kernel that came or went
     #[arg(long)]
     pub(crate) kernels: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = PlainFormat::Table)]
-    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TableFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

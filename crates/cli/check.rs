@@ -87,6 +87,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\")",
         ));
     }
+    let outputs = args.formats.open(&args.paths)?;
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
@@ -109,18 +110,18 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     demands.left_out = left_out.into_inner();
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
-    match args.format {
-        CheckFormat::Table => render::check::table(&report, &judgement, &outcome)?,
+    outputs.write(|format, out| match format {
+        CheckFormat::Table => render::check::table(out, &report, &judgement, &outcome),
         CheckFormat::Json => {
             let document = Document::checked(&report, &judgement, &outcome);
-            render::explain::json(&document.with_remedies(&report, &judgement, &Owners::find(&report)))?;
+            render::explain::json(out, &document.with_remedies(&report, &judgement, &Owners::find(&report)))
         }
-        CheckFormat::Sarif => render::check::sarif(&report, &outcome)?,
-        CheckFormat::Github => render::check::github(&report, &outcome)?,
-        CheckFormat::Junit => render::check::junit(&report, &outcome)?,
-        CheckFormat::Markdown => render::check::markdown(&report, &judgement, &outcome)?,
-    }
-    if let Some(own) = outcome.vendored.as_ref().filter(|_| !says_vendored(args.format)) {
+        CheckFormat::Sarif => render::check::sarif(out, &report, &outcome),
+        CheckFormat::Github => render::check::github(out, &report, &outcome),
+        CheckFormat::Junit => render::check::junit(out, &report, &outcome),
+        CheckFormat::Markdown => render::check::markdown(out, &report, &judgement, &outcome),
+    })?;
+    if let Some(own) = outcome.vendored.as_ref().filter(|_| !says_vendored(args.formats.printed())) {
         output::note(&own.sentence());
     }
     if let Some(failure) = unjudged {

@@ -10,15 +10,18 @@ mod escape;
 mod explain;
 mod extract;
 mod failure;
+mod formats;
 mod kernels;
 mod list;
 mod output;
 mod progress;
 mod render;
+mod schema;
 mod shell;
 mod size;
 mod target;
 mod terminal;
+mod unfinished;
 
 use std::process::ExitCode;
 
@@ -43,7 +46,7 @@ fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         Some(args::Command::Extract(extract)) => extract::run(&extract),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
-        Some(args::Command::Schema) => output::schema(),
+        Some(args::Command::Schema(schema)) => schema::run(schema.name),
         Some(args::Command::Completions(completions)) => shell::completions(&completions),
         Some(args::Command::Man(man)) => shell::man(&man),
     }

@@ -1,8 +1,14 @@
 //! The report for other programs: JSON of schema 1. Fields keep their names and meanings; new ones may come.
 
 mod advice;
+pub mod arch;
 mod coverage;
+pub mod difference;
 mod environment;
+pub mod extracted;
+pub mod kernels;
+pub mod lines;
+pub mod sizes;
 
 use std::collections::BTreeMap;
 
@@ -205,6 +211,13 @@ pub struct Tool {
     pub version: String,
 }
 
+impl Default for Tool {
+    /// This version of fatscan.
+    fn default() -> Self {
+        Self { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
 /// A wheel, a directory, a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -349,7 +362,7 @@ impl Document {
     pub fn new(report: &model::Report, modules: bool) -> Self {
         Self {
             schema: SCHEMA,
-            tool: Tool { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            tool: Tool::default(),
             artefacts: report.artefacts.iter().map(|artefact| Artefact::new(artefact, modules)).collect(),
             devices: None,
             diagnostics: report.diagnostics.iter().map(Diagnostic::from).collect(),
