@@ -24,7 +24,7 @@ fn checked_in(name: &str, schema: schemars::Schema) {
         stored == text,
         "run `FATSCAN_WRITE_SCHEMA=1 cargo test --test schema` to write docs/{name}.schema.json anew"
     );
-assert!(run(["schema", name]).out == text, "{name}: the program prints another one");
+    assert!(run(["schema", name]).out == text, "{name}: the program prints another one");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What can be typed. Nothing here has an effect.
 
+mod examples;
 mod format;
+mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::format::{CheckFormat, DeviceFormat, Format, TableFormat, TextFormat};
 use crate::formats::Formats;
@@ -14,12 +16,27 @@ use crate::formats::Formats;
 /// `fatscan PATH...` is `fatscan list PATH...`.
 #[derive(Debug, Parser)]
 #[command(name = "fatscan", version, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-#[command(subcommand_help_heading = "Commands", disable_help_subcommand = true)]
+#[command(subcommand_help_heading = "Commands")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) list: ListArgs,
+}
+
+/// The program as it is typed, with the examples of each command.
+pub(crate) fn program() -> clap::Command {
+    let with = |command: clap::Command, name: Option<&str>| {
+        let after = command.get_after_help().map(|own| format!("\n{own}")).unwrap_or_default();
+        match examples::text(name) {
+            Some(examples) => command.after_help(format!("{examples}{after}")),
+            None => command,
+        }
+    };
+    let names: Vec<String> = Cli::command().get_subcommands().map(|own| own.get_name().to_owned()).collect();
+    names.iter().fold(with(Cli::command(), None), |program, name| {
+        program.mut_subcommand(name, |command| with(command, Some(name)))
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -48,7 +65,7 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Print a script that completes the command line: `fatscan completions bash > fatscan.bash`
     Completions(CompletionsArgs),
-    /// Print the manual page, or that of one command: `fatscan man check | man -l -`
+    /// Print the manual page, or that of one command; or write them all: `fatscan man check | man -l -`
     Man(ManArgs),
 }
 
@@ -197,7 +214,7 @@ pub(crate) struct EnvArgs {
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
     /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200
-    #[arg(long, value_name = "GPU", conflicts_with = "recording")]
+    #[arg(long, value_name = "GPU", conflicts_with = "recording", value_parser = values::GPUS, hide_possible_values = true)]
     pub(crate) gpu: Vec<String>,
     /// The GPUs and the driver that `fatscan device --record` noted elsewhere
     #[arg(long, value_name = "FILE")]
@@ -227,7 +244,7 @@ pub(crate) struct DriverArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ArchArgs {
     /// An architecture in any spelling (`sm_90a`, `8.9`, `compute_120`), a GPU ("RTX 4090"), or `list`
-    #[arg(value_name = "NAME", default_value = "list")]
+    #[arg(value_name = "NAME", default_value = "list", value_parser = values::ARCHS, hide_possible_values = true)]
     pub(crate) names: Vec<String>,
     #[command(flatten)]
     pub(crate) formats: Formats<TextFormat>,
@@ -247,7 +264,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     pub(crate) env: Option<Option<PathBuf>>,
     /// It must run on these GPUs: `9.0`, `sm_90`, "RTX 4090"; several separated by `,` or `;`
-    #[arg(long, value_name = "GPUS", help_heading = "Must run there")]
+    #[arg(long, value_name = "GPUS", value_parser = values::GPUS, hide_possible_values = true,
+          help_heading = "Must run there")]
     pub(crate) require: Vec<String>,
     /// It must run on every GPU of this machine
     #[arg(long, help_heading = "Must run there")]
@@ -273,7 +291,8 @@ pub(crate) struct CheckArgs {
     pub(crate) no_alternatives: bool,
     /// Every general module must hold this code: `sm_90,compute_90`, "90-real;120-virtual", "7.5;8.0;9.0+PTX", a value
     /// of TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES as it is
-    #[arg(long, value_name = "CODE", help_heading = "Must hold what was declared")]
+    #[arg(long, value_name = "CODE", value_parser = values::CODE, hide_possible_values = true,
+          help_heading = "Must hold what was declared")]
     pub(crate) contains: Option<String>,
     /// Nothing beyond --contains may be there
     #[arg(long, help_heading = "Must hold what was declared")]
@@ -295,14 +314,14 @@ pub(crate) struct CheckArgs {
     /// The largest artefact: 500MB, 1.5GB, 300MiB, or bytes
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<String>,
-    /// Findings of this rule fail
-    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    /// Findings of this rule fail; several with commas between them, as with --warn and --allow
+    #[arg(long, value_name = "RULE", value_parser = values::RULES, help_heading = "Rules")]
     pub(crate) deny: Vec<String>,
     /// Findings of this rule are said and pass
-    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    #[arg(long, value_name = "RULE", value_parser = values::RULES, hide_possible_values = true, help_heading = "Rules")]
     pub(crate) warn: Vec<String>,
     /// Findings of this rule are counted only
-    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    #[arg(long, value_name = "RULE", value_parser = values::RULES, hide_possible_values = true, help_heading = "Rules")]
     pub(crate) allow: Vec<String>,
     /// Findings in this report of an earlier `check --format json` do not count
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
@@ -353,8 +372,11 @@ pub(crate) struct CompletionsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// A command; the program as a whole where none is named
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
     pub(crate) command: Option<String>,
+    /// Write a page for the program and one for each command into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -384,13 +406,15 @@ pub(crate) struct KernelsArgs {
     #[arg(long)]
     pub(crate) matrix: bool,
     /// Kernels that no image of this architecture holds, though another one does: sm_86, sm_90a, compute_90
-    #[arg(long, value_name = "ARCH", conflicts_with = "missing_for")]
+    #[arg(long, value_name = "ARCH", conflicts_with = "missing_for", value_parser = values::CODE,
+          hide_possible_values = true)]
     pub(crate) missing: Option<String>,
     /// Kernels that only images of this architecture hold: sm_90a, compute_90
-    #[arg(long, value_name = "ARCH", conflicts_with_all = ["missing", "missing_for"])]
+    #[arg(long, value_name = "ARCH", conflicts_with_all = ["missing", "missing_for"], value_parser = values::CODE,
+          hide_possible_values = true)]
     pub(crate) only: Option<String>,
     /// Kernels that this GPU would lack in what it loads, though an image for another one holds them: 8.9, "RTX 4090"
-    #[arg(long, value_name = "GPU")]
+    #[arg(long, value_name = "GPU", value_parser = values::GPUS, hide_possible_values = true)]
     pub(crate) missing_for: Option<String>,
     /// Kernels whose mangled or demangled name matches
     #[arg(long, value_name = "REGEX")]
@@ -489,7 +513,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long, conflicts_with = "output")]
     pub(crate) stdout: bool,
     /// Images of this architecture: sm_90a, compute_90, lto_90; several separated by commas
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = values::CODE, hide_possible_values = true)]
     pub(crate) arch: Option<String>,
     /// Images of this kind
     #[arg(long, value_enum)]

@@ -25,17 +25,21 @@ mod unfinished;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 fn main() -> ExitCode {
     // the probe asks the driver in a child process, which is this program: a driver can hang or crash
     device_probe::run_child_if_asked();
-    output::end(args::Cli::try_parse().map_or_else(output::usage, run))
+    let typed = args::program().try_get_matches().and_then(|typed| args::Cli::from_arg_matches(&typed));
+    output::end(typed.map_or_else(output::usage, run))
 }
 
 fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
     match cli.command {
-        None => list::run(&cli.list),
+        None => match shell::mistyped(&cli.list.paths) {
+            Some(failure) => Err(failure),
+            None => list::run(&cli.list),
+        },
         Some(args::Command::List(list)) => list::run(&list),
         Some(args::Command::Explain(explain)) => explain::run(&explain),
         Some(args::Command::Env(env)) => env::run(&env),

@@ -1,4 +1,4 @@
-//! The formats of each command. 
+//! The formats of each command.
 
 use clap::ValueEnum;
 
