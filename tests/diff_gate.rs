@@ -5,12 +5,11 @@ mod program;
 
 use program::{Folder, library, module, ptx, run, wheel};
 use testkit::Cubin;
-use testkit::cubin::Function;
 use testkit::fatbin::{Codec, Entry};
 
 /// SASS of these kernels.
 fn kernels(arch: &str, names: &[&str]) -> Entry {
-    let cubin = names.iter().fold(Cubin::abi7(arch), |cubin, name| cubin.function(Function::entry(name, 128)));
+    let cubin = names.iter().fold(Cubin::abi7(arch).without_functions(), |cubin, name| cubin.kernel(name));
     Entry::sass(arch, cubin.bytes()).compressed(Codec::Lz4)
 }
 

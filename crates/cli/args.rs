@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::format::{CheckFormat, DeviceFormat, Format, TableFormat, TextFormat};
+pub(crate) use self::values::FAIL_ON_WORDS;
 use crate::formats::Formats;
 
 /// List the CUDA device code inside wheels and libraries: which GPU architectures they were built for.
@@ -468,9 +469,6 @@ pub(crate) enum SizeBy {
     Kernel,
 }
 
-/// What a comparison can fail on.
-pub(crate) const FAIL_ON: [&str; 4] = ["lost-arch", "lost-kernel", "worse-verdict", "bytes=+5%"];
-
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code: 0 compared; 1 a side is damaged, with --exit-code something changed, or with --fail-on what it names was found; 2 a side cannot be read."
@@ -487,7 +485,7 @@ pub(crate) struct DiffArgs {
     pub(crate) exit_code: bool,
     /// Exit with 1 if one of these was found, with commas between them: a file lost an architecture, lost a kernel, runs
     /// worse on some GPU, or the artefact grew by more than a share or a size
-    #[arg(long, value_name = "lost-arch,lost-kernel,worse-verdict,bytes=+5%")]
+    #[arg(long, value_name = "WHAT", value_parser = values::FAIL_ON)]
     pub(crate) fail_on: Vec<String>,
     /// Name every kernel that came or went
     #[arg(long)]

@@ -99,9 +99,8 @@ pub(crate) fn mistyped(paths: &[PathBuf]) -> Option<Failure> {
     let known = program.get_subcommands().map(clap::Command::get_name);
     let mut near: Vec<(usize, &str)> = known.map(|name| (distance(word, name), name)).collect();
     near.sort_unstable();
-    // one wrong letter in three at most
-    let meant =
-        near.first().filter(|(far, name)| far.saturating_mul(3) <= name.len().max(word.len()).saturating_add(1));
+    // one wrong letter in three at most: `torch` is not `arch`
+    let meant = near.first().filter(|(far, name)| far.saturating_mul(3) <= name.len().max(word.len()));
     let hint = match meant {
         Some((_, name)) => {
             let rest: Vec<String> = paths.iter().skip(1).map(|path| path.display().to_string()).collect();

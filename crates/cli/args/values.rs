@@ -47,3 +47,8 @@ fn code() -> impl Iterator<Item = String> {
     let own = own.filter(|arch| arch.is_known());
     own.flat_map(|arch| [format!("sm_{arch}"), format!("compute_{arch}")])
 }
+
+/// What a comparison can fail on.
+pub(crate) const FAIL_ON_WORDS: [&str; 4] = ["lost-arch", "lost-kernel", "worse-verdict", "bytes=+5%"];
+
+pub(super) const FAIL_ON: Known = Known(|| FAIL_ON_WORDS.into_iter().map(PossibleValue::new).collect());

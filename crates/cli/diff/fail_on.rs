@@ -5,7 +5,7 @@ use fatscan::json::difference::Failed;
 use gpu_arch::rules::Verdict;
 
 use super::Compared;
-use crate::args::FAIL_ON;
+use crate::args::FAIL_ON_WORDS;
 use crate::failure::Failure;
 use crate::size;
 use crate::terminal::{bytes, count};
@@ -42,7 +42,7 @@ impl FailOn {
         let Some(limit) = word.strip_prefix("bytes=") else {
             return Err(Failure::with_hint(
                 format!("--fail-on: `{word}` is nothing to fail on"),
-                format!("there are {}", FAIL_ON.join(", ")),
+                format!("there are {}", FAIL_ON_WORDS.join(", ")),
             ));
         };
         let number = limit.strip_prefix('+').unwrap_or(limit);
