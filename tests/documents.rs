@@ -67,6 +67,7 @@ fn links_between_documents_lead_somewhere() {
         "docs/LIMITS.md",
         "docs/PERFORMANCE.md",
         "docs/RULES.md",
+        "docs/GLOSSARY.md",
         "docs/ENVIRONMENTS.md",
         "docs/VERDICTS.md",
     ] {
