@@ -1,5 +1,12 @@
 //! `diff`: what it fails on, which files it takes for the same, and what it says of bytes and verdicts.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a panic here is a failing test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a panic here is a failing test"
+)]
 
 mod program;
 

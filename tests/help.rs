@@ -1,5 +1,12 @@
 //! Help, manual and completion: what is typed first, and what is typed wrong.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a panic here is a failing test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a panic here is a failing test"
+)]
 
 mod program;
 

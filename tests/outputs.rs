@@ -1,5 +1,12 @@
 //! `--output`: several formats at once, in files that are there when they are whole.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a panic here is a failing test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a panic here is a failing test"
+)]
 
 mod program;
 

@@ -1,6 +1,13 @@
 //! The schemas that `fatscan schema` prints are those of the types, and what the program prints is what the types hold.
 //! `tests/schemas.py` asks a validator.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a panic here is a failing test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a panic here is a failing test"
+)]
 
 mod program;
 

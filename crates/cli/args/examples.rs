@@ -1,7 +1,10 @@
 //! Examples, as the help of each command ends with them.
 
+/// A line, and what it is for.
+type Example = (&'static str, &'static str);
+
 /// Commands, and what each of them is for. `None` is the program as a whole.
-pub(super) const EXAMPLES: &[(Option<&str>, &[(&str, &str)])] = &[
+pub(super) const EXAMPLES: &[(Option<&str>, &[Example])] = &[
     (
         None,
         &[

@@ -27,7 +27,7 @@ pub enum Line {
         /// Path of the artefact.
         path: String,
         /// The file.
-        member: Member,
+        member: Box<Member>,
     },
     /// With `--by artefact`, and an artefact without device code.
     Artefact {
