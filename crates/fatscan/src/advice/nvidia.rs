@@ -65,9 +65,12 @@ pub(crate) fn is_library(path: &str) -> bool {
     let Some(name) = ends.iter().find_map(|end| name.split_once(end)).map(|(stem, _)| stem) else { return false };
     let name = name.strip_prefix("lib").unwrap_or(name);
     let name = name.split_once("64_").map_or(name, |(name, _)| name);
-    // what repairs wheels puts a hash behind, some with a dot
+    // a version or a hash may stand before the ending
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let name = name.split_once('.').filter(|(_, rest)| rest.split('.').all(is_number)).map_or(name, |(name, _)| name);
+    // what repairs wheels puts a hash behind
     let is_hash = |text: &str| text.len() >= 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let name = name.rsplit_once(['-', '.']).filter(|(_, hash)| is_hash(hash)).map_or(name, |(name, _)| name);
+    let name = name.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(name, |(name, _)| name);
     let name = name.strip_suffix("_static").unwrap_or(name);
     let is_npp = name.strip_prefix("npp").is_some_and(|part| (1..=4).contains(&part.len()));
     NAMES.contains(&name) || is_npp || PARTS.iter().any(|start| name.starts_with(start))
