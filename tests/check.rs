@@ -194,6 +194,14 @@ fn case(folder: &Folder, rule: Rule) -> Option<Case> {
             };
             Some(Case { rule, trips: config("old.toml", "2020-01-31"), holds: config("new.toml", "9999-12-31") })
         }
+        Rule::UnmatchedFiles => {
+            let path = folder.write("named-1.0-py3-none-any.whl", good());
+            let config = |name: &str, glob: &str| {
+                let text = format!("[[files]]\nglob = \"{glob}\"\ncontains = \"9.0\"\n");
+                args(&[&path, "--config", &folder.write(name, text)])
+            };
+            Some(Case { rule, trips: config("away.toml", "libother.so"), holds: config("there.toml", "libpkg.so") })
+        }
         Rule::Specialised => {
             let modules = [module(&["80", "90"]), module(&["90a"])];
             own(wheel_of(&modules), "--require 8.0", "--require 9.0")

@@ -66,6 +66,8 @@ fn links_between_documents_lead_somewhere() {
         "docs/DIAGNOSTICS.md",
         "docs/LIMITS.md",
         "docs/PERFORMANCE.md",
+        "docs/RULES.md",
+        "docs/GLOSSARY.md",
         "docs/ENVIRONMENTS.md",
         "docs/VERDICTS.md",
     ] {

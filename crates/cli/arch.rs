@@ -1,18 +1,21 @@
 //! `fatscan arch`: what an architecture or a GPU is, and how to build for it. Nothing is read but the tables.
 
+mod data;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anstyle::Style;
+use fatscan::json::arch::Answer;
 use gpu_arch::catalogue::{self, Architecture, Meaning, Platform, ProductLookup};
 use gpu_arch::rules::{Coverage, ptx_covers, sass_covers};
 use gpu_arch::spelling::{self, SpellingError, SpellingErrorKind};
 use gpu_arch::{Arch, Capability, Suffix, Target};
 
-use crate::args::ArchArgs;
+use crate::args::{ArchArgs, TextFormat};
+use crate::escape;
 use crate::failure::Failure;
 use crate::terminal::{width, wrap};
-use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 
@@ -23,23 +26,37 @@ pub(crate) fn run(args: &ArchArgs) -> Result<ExitCode, Failure> {
     if args.common.no_color {
         anstream::ColorChoice::Never.write_global();
     }
-    let mut out = output::text();
+    let outputs = args.formats.open(&[])?;
     let mut wanted = Vec::new();
     for name in args.names.iter().filter(|name| *name != "list") {
         wanted.extend(read(name)?.into_iter().map(|found| (name, found)));
     }
     let lists = args.names.iter().any(|name| name == "list");
-    if lists {
-        list(&mut out)?;
-    }
-    for (index, (name, found)) in wanted.iter().enumerate() {
-        if lists || index > 0 {
-            writeln!(out)?;
+    outputs.write(|format, out| match format {
+        TextFormat::Text => {
+            if lists {
+                list(out)?;
+            }
+            for (index, (name, found)) in wanted.iter().enumerate() {
+                if lists || index > 0 {
+                    writeln!(out)?;
+                }
+                show(out, name, found)?;
+            }
+            Ok(())
         }
-        show(&mut out, name, found)?;
-    }
-    out.flush()?;
+        TextFormat::Json => data::json(out, answers(lists, &wanted)),
+        TextFormat::Csv => data::csv(out, &answers(lists, &wanted)),
+        TextFormat::Markdown => data::markdown(out, &answers(lists, &wanted)),
+    })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The answers for programs.
+fn answers(lists: bool, wanted: &[(&String, Found)]) -> Vec<Answer> {
+    let all = catalogue::architectures().iter().filter(|_| lists).filter_map(|row| row.capability.arch());
+    let all = all.map(|arch| data::answer("list", &Found::Arch(arch)));
+    all.chain(wanted.iter().map(|(name, found)| data::answer(name, found))).collect()
 }
 
 /// An architecture with the suffix that was typed, a product or family, or a name of several capabilities.
@@ -198,12 +215,7 @@ const fn platform(platform: Platform) -> &'static str {
 }
 
 fn products(out: &mut impl Write, row: &Architecture) -> io::Result<()> {
-    // the same names with one capability only: an ambiguous one would mislead
-    let own = catalogue::products().iter().filter(|product| product.capability == row.capability);
-    let clear = own.filter(|product| matches!(catalogue::product(product.name), ProductLookup::Found(_)));
-    let mut names: Vec<&str> = clear.map(|product| product.name.trim_start_matches("NVIDIA ")).collect();
-    names.sort_unstable();
-    names.dedup();
+    let names = names(row);
     if names.is_empty() {
         return Ok(());
     }
@@ -213,29 +225,45 @@ fn products(out: &mut impl Write, row: &Architecture) -> io::Result<()> {
     line(out, "products", &text)
 }
 
+/// The GPUs of an architecture.
+fn names(row: &Architecture) -> Vec<&'static str> {
+    // the same names with one capability only: an ambiguous one would mislead
+    let own = catalogue::products().iter().filter(|product| product.capability == row.capability);
+    let clear = own.filter(|product| matches!(catalogue::product(product.name), ProductLookup::Found(_)));
+    let mut names: Vec<&str> = clear.map(|product| product.name.trim_start_matches("NVIDIA ")).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The capabilities whose devices run this machine code, and those known that run this portable code.
+fn runners(arch: Arch) -> [Vec<String>; 2] {
+    let known = || catalogue::architectures().iter().map(|other| other.capability);
+    let sass = known().filter(|other| sass_covers(arch, *other, false) == Coverage::Yes);
+    let ptx = known().filter(|other| ptx_covers(arch, *other) == Coverage::Yes);
+    [sass.map(|other| other.to_string()).collect(), ptx.map(|other| other.to_string()).collect()]
+}
+
+/// The machine code that devices of a capability run.
+fn taken(capability: Capability) -> Vec<String> {
+    let known = catalogue::architectures().iter().filter_map(|other| other.capability.arch());
+    known
+        .flat_map(|other| [Suffix::None, Suffix::A, Suffix::F].map(|suffix| Arch::new(other.number(), suffix)))
+        .filter(|other| other.is_known() && sass_covers(*other, capability, false) == Coverage::Yes)
+        .map(|other| other.to_string())
+        .collect()
+}
+
 /// What its code runs on, and what code its devices run.
 fn runs(out: &mut impl Write, row: &Architecture, arch: Arch) -> io::Result<()> {
-    let known = || catalogue::architectures().iter();
-    let on: Vec<String> = known()
-        .filter(|other| sass_covers(arch, other.capability, false) == Coverage::Yes)
-        .map(|other| other.capability.to_string())
-        .collect();
-    line(out, "code", &format!("sm_{arch} runs on {}", on.join(" ")))?;
+    let [sass, ptx] = runners(arch);
+    line(out, "code", &format!("sm_{arch} runs on {}", sass.join(" ")))?;
     if arch.suffix() == Suffix::None {
         line(out, "", &format!("compute_{arch} (PTX) runs on {} and everything newer", arch.capability()))?;
     } else {
-        let on: Vec<String> = known()
-            .filter(|other| ptx_covers(arch, other.capability) == Coverage::Yes)
-            .map(|other| other.capability.to_string())
-            .collect();
-        line(out, "", &format!("compute_{arch} (PTX) runs on {}", on.join(" ")))?;
+        line(out, "", &format!("compute_{arch} (PTX) runs on {}", ptx.join(" ")))?;
     }
-    let taken: Vec<String> = known()
-        .filter_map(|other| other.capability.arch())
-        .flat_map(|other| [Suffix::None, Suffix::A, Suffix::F].map(|suffix| Arch::new(other.number(), suffix)))
-        .filter(|other| other.is_known() && sass_covers(*other, row.capability, false) == Coverage::Yes)
-        .map(|other| other.to_string())
-        .collect();
+    let taken = taken(row.capability);
     line(out, "devices", &format!("of {} run sm_{}", row.capability, taken.join(" ")))?;
     if row.platform == Platform::Tegra && row.capability.major == 8 {
         line(out, "", "and, with a driver for CUDA 13.2 or newer, the desktop's sm_80 and sm_86")?;

@@ -1,20 +1,43 @@
 //! What can be typed. Nothing here has an effect.
 
+mod examples;
+mod format;
+mod values;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+pub(crate) use self::format::{CheckFormat, DeviceFormat, Format, TableFormat, TextFormat};
+pub(crate) use self::values::FAIL_ON_WORDS;
+use crate::formats::Formats;
 
 /// List the CUDA device code inside wheels and libraries: which GPU architectures they were built for.
 ///
 /// `fatscan PATH...` is `fatscan list PATH...`.
 #[derive(Debug, Parser)]
 #[command(name = "fatscan", version, args_conflicts_with_subcommands = true, arg_required_else_help = true)]
-#[command(subcommand_help_heading = "Commands", disable_help_subcommand = true)]
+#[command(subcommand_help_heading = "Commands")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) list: ListArgs,
+}
+
+/// The program as it is typed, with the examples of each command.
+pub(crate) fn program() -> clap::Command {
+    let with = |command: clap::Command, name: Option<&str>| {
+        let after = command.get_after_help().map(|own| format!("\n{own}")).unwrap_or_default();
+        match examples::text(name) {
+            Some(examples) => command.after_help(format!("{examples}{after}")),
+            None => command,
+        }
+    };
+    let names: Vec<String> = Cli::command().get_subcommands().map(|own| own.get_name().to_owned()).collect();
+    names.iter().fold(with(Cli::command(), None), |program, name| {
+        program.mut_subcommand(name, |command| with(command, Some(name)))
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -39,11 +62,11 @@ pub(crate) enum Command {
     Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
     Arch(ArchArgs),
-    /// Print the JSON schema of `--format json`
-    Schema,
+    /// Print the JSON schema of `--format json`: of a report, or of another document by its name
+    Schema(SchemaArgs),
     /// Print a script that completes the command line: `fatscan completions bash > fatscan.bash`
     Completions(CompletionsArgs),
-    /// Print the manual page, or that of one command: `fatscan man check | man -l -`
+    /// Print the manual page, or that of one command; or write them all: `fatscan man check | man -l -`
     Man(ManArgs),
 }
 
@@ -59,9 +82,8 @@ pub(crate) struct ListArgs {
     /// What to list one by one
     #[arg(long, value_enum, default_value_t = By::Member)]
     pub(crate) by: By,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    pub(crate) format: Format,
+    #[command(flatten)]
+    pub(crate) formats: Formats<Format>,
     /// Decode every payload and compare it with its entry header
     #[arg(long)]
     pub(crate) verify: bool,
@@ -133,20 +155,6 @@ pub(crate) enum By {
     Module,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// For people
-    Table,
-    /// One document, see `fatscan schema`
-    Json,
-    /// One JSON value a line
-    Ndjson,
-    /// Comma-separated values with a header line; what begins like a formula has an apostrophe before it
-    Csv,
-    /// A table for issues and pull requests
-    Markdown,
-}
-
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code: 0 explained, whatever the verdict; 1 damage, a limit reached, or one of several paths unreadable; 2 nothing readable, or a wrong argument."
@@ -169,9 +177,8 @@ pub(crate) struct ExplainArgs {
     /// Show every file, also of many those that load in full
     #[arg(long)]
     pub(crate) all_files: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
-    pub(crate) format: ExplainFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TextFormat>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]
@@ -198,30 +205,17 @@ pub(crate) struct EnvArgs {
     pub(crate) pid: Option<u32>,
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = EnvFormat::Text)]
-    pub(crate) format: EnvFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TextFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EnvFormat {
-    /// For people
-    Text,
-    /// One document, see `fatscan schema`
-    Json,
-    /// A line for each distribution and GPU; what begins like a formula has an apostrophe before it
-    Csv,
-    /// A table for issues and pull requests
-    Markdown,
 }
 
 /// GPUs, and the driver that is on them; without one the GPUs of this machine.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArgs {
     /// GPUs: compute capabilities, architectures or names, separated by commas: `8.9`, `sm_90`, "RTX 4090", H200
-    #[arg(long, value_name = "GPU", conflicts_with = "recording")]
+    #[arg(long, value_name = "GPU", conflicts_with = "recording", value_parser = values::GPUS, hide_possible_values = true)]
     pub(crate) gpu: Vec<String>,
     /// The GPUs and the driver that `fatscan device --record` noted elsewhere
     #[arg(long, value_name = "FILE")]
@@ -248,19 +242,13 @@ pub(crate) struct DriverArgs {
     pub(crate) driver_cuda: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExplainFormat {
-    /// For people
-    Text,
-    /// One document, see `fatscan schema`
-    Json,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ArchArgs {
     /// An architecture in any spelling (`sm_90a`, `8.9`, `compute_120`), a GPU ("RTX 4090"), or `list`
-    #[arg(value_name = "NAME", default_value = "list")]
+    #[arg(value_name = "NAME", default_value = "list", value_parser = values::ARCHS, hide_possible_values = true)]
     pub(crate) names: Vec<String>,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TextFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -277,7 +265,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "PATH", num_args = 0..=1)]
     pub(crate) env: Option<Option<PathBuf>>,
     /// It must run on these GPUs: `9.0`, `sm_90`, "RTX 4090"; several separated by `,` or `;`
-    #[arg(long, value_name = "GPUS", help_heading = "Must run there")]
+    #[arg(long, value_name = "GPUS", value_parser = values::GPUS, hide_possible_values = true,
+          help_heading = "Must run there")]
     pub(crate) require: Vec<String>,
     /// It must run on every GPU of this machine
     #[arg(long, help_heading = "Must run there")]
@@ -303,11 +292,15 @@ pub(crate) struct CheckArgs {
     pub(crate) no_alternatives: bool,
     /// Every general module must hold this code: `sm_90,compute_90`, "90-real;120-virtual", "7.5;8.0;9.0+PTX", a value
     /// of TORCH_CUDA_ARCH_LIST or CMAKE_CUDA_ARCHITECTURES as it is
-    #[arg(long, value_name = "CODE", help_heading = "Must hold what was declared")]
+    #[arg(long, value_name = "CODE", value_parser = values::CODE, hide_possible_values = true,
+          help_heading = "Must hold what was declared")]
     pub(crate) contains: Option<String>,
     /// Nothing beyond --contains may be there
     #[arg(long, help_heading = "Must hold what was declared")]
     pub(crate) strict: bool,
+    /// What is asked of libraries of NVIDIA in `*.libs` and `.dylibs`, where tools that repair wheels put them
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Must hold what was declared")]
+    pub(crate) vendored: Option<VendoredArg>,
     /// The files must be for this host: x86_64, aarch64
     #[arg(long, value_name = "MACHINE")]
     pub(crate) host: Option<String>,
@@ -322,14 +315,14 @@ pub(crate) struct CheckArgs {
     /// The largest artefact: 500MB, 1.5GB, 300MiB, or bytes
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<String>,
-    /// Findings of this rule fail
-    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    /// Findings of this rule fail; several with commas between them, as with --warn and --allow
+    #[arg(long, value_name = "RULE", value_parser = values::RULES, help_heading = "Rules")]
     pub(crate) deny: Vec<String>,
     /// Findings of this rule are said and pass
-    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    #[arg(long, value_name = "RULE", value_parser = values::RULES, hide_possible_values = true, help_heading = "Rules")]
     pub(crate) warn: Vec<String>,
     /// Findings of this rule are counted only
-    #[arg(long, value_name = "RULE", help_heading = "Rules")]
+    #[arg(long, value_name = "RULE", value_parser = values::RULES, hide_possible_values = true, help_heading = "Rules")]
     pub(crate) allow: Vec<String>,
     /// Findings in this report of an earlier `check --format json` do not count
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
@@ -337,11 +330,20 @@ pub(crate) struct CheckArgs {
     /// Configuration: fleets of GPUs, levels by file, ignores
     #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(crate) config: Option<String>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = CheckFormat::Table)]
-    pub(crate) format: CheckFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<CheckFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VendoredArg {
+    /// They must run where the package must, and need not hold what was declared (the default)
+    Run,
+    /// They are left out
+    Ignore,
+    /// The same as of all other files
+    Check,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -354,20 +356,11 @@ pub(crate) enum NoDeviceCode {
     Pass,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CheckFormat {
-    /// For people
-    Table,
-    /// One document, see `fatscan schema`
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// Annotations of a GitHub workflow
-    Github,
-    /// JUnit XML, for GitLab and others
-    Junit,
-    /// A table for a pull request
-    Markdown,
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Which document
+    #[arg(value_enum, value_name = "NAME", default_value_t = crate::schema::Name::default())]
+    pub(crate) name: crate::schema::Name,
 }
 
 #[derive(Debug, Args)]
@@ -380,8 +373,11 @@ pub(crate) struct CompletionsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// A command; the program as a whole where none is named
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", conflicts_with = "dir")]
     pub(crate) command: Option<String>,
+    /// Write a page for the program and one for each command into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -389,9 +385,8 @@ pub(crate) struct ManArgs {
     after_help = "Exit code: 0 at least one GPU that CUDA programs see; 2 none, or a recording that cannot be read."
 )]
 pub(crate) struct DeviceArgs {
-    /// Print everything that was found as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) formats: Formats<DeviceFormat>,
     /// Note everything that was found in a file, for `--recording` elsewhere
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
@@ -412,13 +407,15 @@ pub(crate) struct KernelsArgs {
     #[arg(long)]
     pub(crate) matrix: bool,
     /// Kernels that no image of this architecture holds, though another one does: sm_86, sm_90a, compute_90
-    #[arg(long, value_name = "ARCH", conflicts_with = "missing_for")]
+    #[arg(long, value_name = "ARCH", conflicts_with = "missing_for", value_parser = values::CODE,
+          hide_possible_values = true)]
     pub(crate) missing: Option<String>,
     /// Kernels that only images of this architecture hold: sm_90a, compute_90
-    #[arg(long, value_name = "ARCH", conflicts_with_all = ["missing", "missing_for"])]
+    #[arg(long, value_name = "ARCH", conflicts_with_all = ["missing", "missing_for"], value_parser = values::CODE,
+          hide_possible_values = true)]
     pub(crate) only: Option<String>,
     /// Kernels that this GPU would lack in what it loads, though an image for another one holds them: 8.9, "RTX 4090"
-    #[arg(long, value_name = "GPU")]
+    #[arg(long, value_name = "GPU", value_parser = values::GPUS, hide_possible_values = true)]
     pub(crate) missing_for: Option<String>,
     /// Kernels whose mangled or demangled name matches
     #[arg(long, value_name = "REGEX")]
@@ -429,23 +426,12 @@ pub(crate) struct KernelsArgs {
     /// Names as in the file
     #[arg(long)]
     pub(crate) mangled: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = KernelsFormat::Table)]
-    pub(crate) format: KernelsFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TableFormat>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]
     pub(crate) common: Common,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KernelsFormat {
-    /// For people
-    Table,
-    /// One document
-    Json,
-    /// A line for each kernel and architecture; what begins like a formula has an apostrophe before it
-    Csv,
 }
 
 #[derive(Debug, Args)]
@@ -463,9 +449,8 @@ pub(crate) struct SizeArgs {
     /// The largest artefact: 500MB, 1.5GB, 300MiB, or bytes
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<String>,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = PlainFormat::Table)]
-    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TableFormat>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]
@@ -484,17 +469,9 @@ pub(crate) enum SizeBy {
     Kernel,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlainFormat {
-    /// For people
-    Table,
-    /// One document
-    Json,
-}
-
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit code: 0 compared; 1 a side is damaged, or with --exit-code something changed; 2 a side cannot be read."
+    after_help = "Exit code: 0 compared; 1 a side is damaged, with --exit-code something changed, or with --fail-on what it names was found; 2 a side cannot be read."
 )]
 pub(crate) struct DiffArgs {
     /// Wheel, library, directory, or a JSON report of `fatscan list`
@@ -506,12 +483,15 @@ pub(crate) struct DiffArgs {
     /// Exit with 1 if something changed
     #[arg(long)]
     pub(crate) exit_code: bool,
+    /// Exit with 1 if one of these was found, with commas between them: a file lost an architecture, lost a kernel, runs
+    /// worse on some GPU, or the artefact grew by more than a share or a size
+    #[arg(long, value_name = "WHAT", value_parser = values::FAIL_ON)]
+    pub(crate) fail_on: Vec<String>,
     /// Name every kernel that came or went
     #[arg(long)]
     pub(crate) kernels: bool,
-    /// How to print it
-    #[arg(long, value_enum, default_value_t = PlainFormat::Table)]
-    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<TableFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
@@ -531,7 +511,7 @@ pub(crate) struct ExtractArgs {
     #[arg(long, conflicts_with = "output")]
     pub(crate) stdout: bool,
     /// Images of this architecture: sm_90a, compute_90, lto_90; several separated by commas
-    #[arg(long, value_name = "ARCH")]
+    #[arg(long, value_name = "ARCH", value_parser = values::CODE, hide_possible_values = true)]
     pub(crate) arch: Option<String>,
     /// Images of this kind
     #[arg(long, value_enum)]

@@ -1,17 +1,21 @@
 //! `fatscan check`: words typed and the configuration become demands.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fatscan::check::{Baseline, Config, Date, Demands, Group, Rule, Severity, check, select};
+use fatscan::check::{
+    Baseline, Config, Date, Demands, Fleet, Group, Rule, Severity, Vendored, check, is_vendored, retain, select,
+};
 use fatscan::json::Document;
 use fatscan::{Artefact, Locator, Owners, Pattern, Policy, Report};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
-use crate::args::{CheckArgs, CheckFormat, DriverArgs, Files, NoDeviceCode};
+use crate::args::{CheckArgs, CheckFormat, DriverArgs, Files, NoDeviceCode, VendoredArg};
 use crate::failure::{CANNOT, Failure};
-use crate::{device, env, list, render, size, target};
+use crate::{device, env, list, output, render, size, target};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let config = match &args.config {
@@ -35,12 +39,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     if !args.require.is_empty() {
         devices.extend(named(&args.require, &args.driver, "--require")?);
     }
+    demands.files = config.files.iter().map(|table| table.demands.clone()).collect();
     let file = format!("--config `{}`", args.config.as_deref().unwrap_or_default());
     for fleet in &config.fleets {
         let driver = DriverArgs { driver: fleet.driver.clone(), driver_cuda: fleet.driver_cuda.clone() };
         let own = named(&fleet.gpus, &driver, &format!("fleet `{}`", fleet.name));
         let own = own.map_err(|failure| failure.within(&file))?;
         fleets.resize(devices.len(), None);
+        allow_jit(&mut demands, devices.len(), own.len(), fleet);
         fleets.resize(devices.len().saturating_add(own.len()), Some(fleet.name.clone()));
         devices.extend(own);
     }
@@ -49,13 +55,30 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         let own = named(&group.gpus, &driver, &format!("any-of `{}`", group.name));
         let own = own.map_err(|failure| failure.within(&file))?;
         let first = devices.len();
+        allow_jit(&mut demands, first, own.len(), group);
         fleets.resize(first, None);
         fleets.resize(first.saturating_add(own.len()), Some(group.name.clone()));
         devices.extend(own);
         demands.any_of.push(Group { name: group.name.clone(), devices: (first..devices.len()).collect() });
     }
-    let nothing =
-        devices.is_empty() && demands.contains.is_empty() && demands.max_size.is_none() && demands.host.is_none();
+    for (index, table) in config.files.iter().enumerate() {
+        let Some(fleet) = &table.require else { continue };
+        let driver = DriverArgs { driver: fleet.driver.clone(), driver_cuda: fleet.driver_cuda.clone() };
+        let own = if fleet.gpus.is_empty() {
+            Vec::new()
+        } else {
+            let own = named(&fleet.gpus, &driver, &format!("files `{}`", fleet.name));
+            own.map_err(|failure| failure.within(&file))?
+        };
+        let indices = (devices.len()..devices.len().saturating_add(own.len())).collect();
+        devices.extend(own);
+        if let Some(demands) = demands.files.get_mut(index) {
+            demands.require = Some(indices);
+        }
+    }
+    fleets.resize(devices.len(), None);
+    let names_code = !demands.contains.is_empty() || demands.files.iter().any(|own| own.contains.is_some());
+    let nothing = devices.is_empty() && !names_code && demands.max_size.is_none() && demands.host.is_none();
     if nothing && let Some(failure) = unjudged {
         return Err(failure);
     }
@@ -65,6 +88,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\")",
         ));
     }
+    let outputs = args.formats.open(&args.paths)?;
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
@@ -76,24 +100,32 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         inputs = own.inputs();
         paths.extend(inputs.iter().cloned());
     }
-    let wants_all = !demands.contains.is_empty() || demands.strict;
+    let wants_all = names_code || demands.strict;
     // what is left out is read all the same: a gate that leaves out everything is to say so
     let files = Files { exclude: Vec::new(), group_by: args.files.group_by };
     let request = list::Request { paths: &paths, files: &files, common: &args.common };
-    let (report, mut judgement) =
-        list::judged(&request, depths, &devices, &policy, wants_all, |report| choose(report, args, &inputs))?;
+    let left_out = RefCell::new(Vec::new());
+    let choose = |report: &mut Report| {
+        left_out.replace(choose(report, args, demands.vendored, &inputs)?);
+        Ok(())
+    };
+    let (report, mut judgement) = list::judged(&request, depths, &devices, &policy, wants_all, choose)?;
+    demands.left_out = left_out.into_inner();
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
-    match args.format {
-        CheckFormat::Table => render::check::table(&report, &judgement, &outcome)?,
+    outputs.write(|format, out| match format {
+        CheckFormat::Table => render::check::table(out, &report, &judgement, &outcome),
         CheckFormat::Json => {
             let document = Document::checked(&report, &judgement, &outcome);
-            render::explain::json(&document.with_remedies(&report, &judgement, &Owners::find(&report)))?;
+            render::explain::json(out, &document.with_remedies(&report, &judgement, &Owners::find(&report)))
         }
-        CheckFormat::Sarif => render::check::sarif(&report, &outcome)?,
-        CheckFormat::Github => render::check::github(&report, &outcome)?,
-        CheckFormat::Junit => render::check::junit(&report, &outcome)?,
-        CheckFormat::Markdown => render::check::markdown(&report, &judgement, &outcome)?,
+        CheckFormat::Sarif => render::check::sarif(out, &report, &outcome),
+        CheckFormat::Github => render::check::github(out, &report, &outcome),
+        CheckFormat::Junit => render::check::junit(out, &report, &outcome),
+        CheckFormat::Markdown => render::check::markdown(out, &report, &judgement, &outcome),
+    })?;
+    if let Some(own) = outcome.vendored.as_ref().filter(|_| !says_vendored(args.formats.printed())) {
+        output::note(&own.sentence());
     }
     if let Some(failure) = unjudged {
         return Ok(failure.report());
@@ -102,6 +134,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(CANNOT));
     }
     Ok(if outcome.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether a format has a place for what was not asked of vendored libraries.
+const fn says_vendored(format: CheckFormat) -> bool {
+    matches!(format, CheckFormat::Table | CheckFormat::Markdown | CheckFormat::Json)
 }
 
 /// Devices by their names; code where a device is wanted is pointed to `--contains`.
@@ -121,6 +158,12 @@ fn named(gpus: &[String], driver: &DriverArgs, flag: &str) -> Result<Vec<Device>
     }
     target::devices(flag, gpus, driver)
         .map_err(|failure| if flag.starts_with("--") { failure } else { failure.within(flag) })
+}
+
+/// What a fleet says of code that is compiled, for its devices.
+fn allow_jit(demands: &mut Demands, first: usize, count: usize, fleet: &Fleet) {
+    let own = fleet.allow_jit.into_iter().flat_map(|percent| (first..).take(count).map(move |index| (index, percent)));
+    demands.allow_jit_on.extend(own);
 }
 
 /// Where a demand was written.
@@ -144,6 +187,7 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
     };
     let runs = args.device || args.recording.is_some() || !args.require.is_empty();
     let runs = runs || !config.fleets.is_empty() || !config.any_of.is_empty();
+    let runs = runs || config.files.iter().any(|own| own.require.is_some() || own.demands.contains.is_some());
     if contains.is_empty() && !runs && (args.strict || config.strict == Some(true)) {
         return Err(Failure::with_hint(
             "--strict without --contains and without a GPU",
@@ -194,6 +238,7 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
     };
     Ok(Demands {
         allow_jit: args.allow_jit.or(config.allow_jit),
+        allow_jit_on: BTreeMap::new(),
         allow_partial: args.allow_partial.or(config.allow_partial),
         allow_unknown: args.allow_unknown || config.allow_unknown == Some(true),
         contains,
@@ -202,7 +247,14 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
         max_size,
         any_of: Vec::new(),
         levels,
-        by_file: config.by_file.clone(),
+        files: Vec::new(),
+        vendored: match args.vendored {
+            Some(VendoredArg::Run) => Vendored::Run,
+            Some(VendoredArg::Ignore) => Vendored::Ignore,
+            Some(VendoredArg::Check) => Vendored::Check,
+            None => config.vendored.unwrap_or_default(),
+        },
+        left_out: Vec::new(),
         ignores: ignores(config)?,
         baseline,
         today: Date::today(),
@@ -224,17 +276,22 @@ fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
     config.ignores.iter().map(resolve).collect()
 }
 
-/// Leaves the files that were asked for. `environment` are the directories of one environment.
-fn choose(report: &mut Report, args: &CheckArgs, environment: &[PathBuf]) -> Result<(), Failure> {
+/// Leaves the files that were asked for; the paths of the others. `environment` are the directories of one environment.
+fn choose(
+    report: &mut Report,
+    args: &CheckArgs,
+    vendored: Vendored,
+    environment: &[PathBuf],
+) -> Result<Vec<String>, Failure> {
     let is_own = |own: &Artefact| environment.iter().any(|path| own.at == Locator::given(path.as_os_str()));
     if report.artefacts.iter().any(|own| is_own(own) && !own.members.is_empty()) {
         // not each of them must hold device code
         report.artefacts.retain(|own| !own.members.is_empty() || !is_own(own));
     }
     let (wanted, excluded) = (patterns(&args.member, "--member")?, patterns(&args.files.exclude, "--exclude")?);
-    let selection = select(report, &wanted, &excluded);
+    let mut selection = select(report, &wanted, &excluded);
     // an artefact that the patterns emptied is not one without device code
-    if selection.kept == 0 && selection.left_out > 0 {
+    if selection.kept == 0 && !selection.left_out.is_empty() {
         let flags = match (wanted.is_empty(), excluded.is_empty()) {
             (false, true) => "no file with device code matches --member",
             (true, false) => "--exclude leaves out every file with device code",
@@ -242,7 +299,14 @@ fn choose(report: &mut Report, args: &CheckArgs, environment: &[PathBuf]) -> Res
         };
         return Err(Failure::new(flags));
     }
-    Ok(())
+    if vendored == Vendored::Ignore {
+        let own = retain(report, &|path| !is_vendored(path));
+        if own.kept == 0 && !own.left_out.is_empty() {
+            return Err(Failure::new("--vendored ignore leaves out every file with device code"));
+        }
+        selection.left_out.extend(own.left_out);
+    }
+    Ok(selection.left_out)
 }
 
 pub(crate) fn patterns(words: &[String], flag: &str) -> Result<Vec<Pattern>, Failure> {

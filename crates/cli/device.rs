@@ -11,10 +11,10 @@ use device_probe::{
 };
 use gpu_arch::rules::Device;
 
-use crate::args::{DeviceArgs, DriverArgs, TargetArgs};
+use crate::args::{DeviceArgs, DeviceFormat, DriverArgs, TargetArgs};
 use crate::failure::{CANNOT, Failure};
 use crate::terminal::{bytes, width, wrap};
-use crate::{escape, output, target};
+use crate::{escape, target};
 
 const BOLD: Style = Style::new().bold();
 /// How long the end of a listing waits for a driver that nobody asked for.
@@ -24,6 +24,7 @@ pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
     if args.common.no_color {
         anstream::ColorChoice::Never.write_global();
     }
+    let outputs = args.formats.open(args.recording.as_slice())?;
     let sources = Sources::system();
     let deadline = Deadline::after(sources.limit);
     let probe = match &args.recording {
@@ -34,17 +35,16 @@ pub(crate) fn run(args: &DeviceArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.record {
         record(probe.clone(), path).map_err(|error| Failure::new(format!("--record `{}`: {error}", path.display())))?;
     }
-    if args.json {
-        let text = Recording::of(probe).to_json().map_err(|error| Failure::new(error.to_string()))?;
-        output::print(escape::json(&text).as_bytes())?;
-    } else {
-        let mut out = output::text();
-        show(&mut out, &probe)?;
-        if args.recording.is_none() {
-            show_toolkits(&mut out, &probe, &sources, deadline)?;
+    outputs.write(|format, out| match format {
+        DeviceFormat::Json => {
+            let text = Recording::of(probe.clone()).to_json().map_err(|error| Failure::new(error.to_string()))?;
+            Ok(out.write_all(escape::json(&text).as_bytes())?)
         }
-        out.flush()?;
-    }
+        DeviceFormat::Text => {
+            show(out, &probe)?;
+            if args.recording.is_none() { show_toolkits(out, &probe, &sources, deadline) } else { Ok::<_, Failure>(()) }
+        }
+    })?;
     Ok(if none { ExitCode::from(CANNOT) } else { ExitCode::SUCCESS })
 }
 

@@ -11,8 +11,9 @@ use fatscan::{Judgement, Level, Owners, Package, Policy, Report};
 use gpu_arch::rules::Device;
 use serde::Deserialize;
 
-use crate::args::{Common, EnvArgs, EnvFormat, Files};
+use crate::args::{Common, EnvArgs, Files, TextFormat};
 use crate::failure::Failure;
+use crate::formats::Formats;
 use crate::{device, list, output, render, target};
 
 /// How long an interpreter may take to answer.
@@ -35,30 +36,41 @@ pub(crate) struct Seen {
 pub(crate) fn run(args: &EnvArgs) -> Result<ExitCode, Failure> {
     let environment = find(args)?;
     let devices = device::named(&args.target)?;
-    show(environment, &devices, &args.common, args.format)
+    show(environment, &devices, &args.common, &args.formats)
 }
 
 /// Explains a directory that is an environment.
-pub(crate) fn explain(path: &Path, devices: &[Device], common: &Common) -> Result<ExitCode, Failure> {
-    show(of_path(path, "as given")?, devices, common, EnvFormat::Text)
+pub(crate) fn explain(
+    path: &Path,
+    devices: &[Device],
+    common: &Common,
+    formats: &Formats<TextFormat>,
+) -> Result<ExitCode, Failure> {
+    show(of_path(path, "as given")?, devices, common, formats)
 }
 
-fn show(environment: Environment, devices: &[Device], common: &Common, format: EnvFormat) -> Result<ExitCode, Failure> {
+fn show(
+    environment: Environment,
+    devices: &[Device],
+    common: &Common,
+    formats: &Formats<TextFormat>,
+) -> Result<ExitCode, Failure> {
+    let outputs = formats.open(&[])?;
     let seen = see(environment, devices, common)?;
-    match format {
-        EnvFormat::Text => render::env::text(&seen)?,
-        EnvFormat::Csv => render::env::csv(&seen)?,
-        EnvFormat::Markdown => render::env::markdown(&seen)?,
-        EnvFormat::Json => {
+    outputs.write(|format, out| match format {
+        TextFormat::Text => render::env::text(out, &seen),
+        TextFormat::Csv => render::env::csv(out, &seen),
+        TextFormat::Markdown => render::env::markdown(out, &seen),
+        TextFormat::Json => {
             let report = &seen.groups.report;
             let document = Document::judged(report, &seen.judgement, false);
             let document = document.with_remedies(report, &seen.judgement, &seen.groups.owners(&seen.environment));
             let document = document.with_environment(&seen.environment, &seen.groups, &seen.judgement, &seen.links);
-            render::explain::json(&document)?;
+            render::explain::json(out, &document)
         }
-    }
+    })?;
     let errors = || seen.groups.report.diagnostics.iter().filter(|own| own.level == Level::Error);
-    if format != EnvFormat::Json {
+    if formats.printed() != TextFormat::Json {
         output::diagnostics(errors());
     }
     Ok(if errors().next().is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

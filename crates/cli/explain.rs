@@ -7,7 +7,7 @@ use fatscan::json::Document;
 use fatscan::{Level, Owners, Policy, Report};
 use gpu_arch::catalogue;
 
-use crate::args::{ExplainArgs, ExplainFormat, Files};
+use crate::args::{ExplainArgs, Files, TextFormat};
 use crate::failure::Failure;
 use crate::{device, env, list, output, render, target};
 
@@ -26,12 +26,15 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         if !args.target.is_empty() {
             return Err(Failure::new("whether a GPU gives this error depends on the wheel or library: name it too"));
         }
-        match args.format {
-            ExplainFormat::Text => render::explain::error_alone(error)?,
-            ExplainFormat::Json => {
-                render::explain::json(&Document::new(&Report::default(), false).with_error(error, None))?;
+        args.formats.open(&[])?.write(|format, out| {
+            let document = || Document::new(&Report::default(), false).with_error(error, None);
+            match format {
+                TextFormat::Text => render::explain::error_alone(out, error),
+                TextFormat::Json => render::explain::json(out, &document()),
+                TextFormat::Csv => render::verdicts::csv(out, &document()),
+                TextFormat::Markdown => render::verdicts::markdown(out, &document()),
             }
-        }
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     let devices = device::named(&args.target)?;
@@ -39,12 +42,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depth = if args.why { list::Depth::Diff } else { list::Depth::Judge };
     let depths = (depth, list::Depth::Diff);
+    let outputs = args.formats.open(&args.paths)?;
     let mut known = None;
     if let [path] = args.paths.as_slice() {
         let is_plain = error.is_none() && !args.why && !args.all_files && !args.no_alternatives;
         let is_plain = is_plain && args.files == Files::default();
-        if is_plain && args.format == ExplainFormat::Text && Environment::is_one(path) {
-            return env::explain(path, &devices, &args.common);
+        if is_plain && args.formats.all().all(|format| format != TextFormat::Json) && Environment::is_one(path) {
+            return env::explain(path, &devices, &args.common, &args.formats);
         }
         known = env::package(path, &args.common, depths, &devices, &policy)?;
     }
@@ -57,24 +61,29 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
             (report, judgement, owners)
         }
     };
-    match args.format {
-        ExplainFormat::Text => {
-            render::explain::text(&report, &judgement, &owners, &environment, error, args.all_files)?;
-            if args.why {
-                render::why::text(&report, &judgement, &environment)?;
-            }
-            // what a note tells stands in the file's own lines
-            let grave = report.diagnostics.iter().filter(|diagnostic| diagnostic.level != Level::Note);
-            output::diagnostics(grave);
-        }
-        ExplainFormat::Json => {
+    outputs.write(|format, out| {
+        let document = || {
             let document = Document::judged(&report, &judgement, false);
             let document = document.with_remedies(&report, &judgement, &owners);
-            render::explain::json(&match error {
+            match error {
                 Some(error) => document.with_error(error, Some((&report, &judgement))),
                 None => document,
-            })?;
+            }
+        };
+        match format {
+            TextFormat::Text => {
+                let about = (&report, &judgement, &owners);
+                render::explain::text(out, about, &environment, error, args.all_files)?;
+                if args.why { render::why::text(out, &report, &judgement, &environment) } else { Ok(()) }
+            }
+            TextFormat::Json => render::explain::json(out, &document()),
+            TextFormat::Csv => render::verdicts::csv(out, &document()),
+            TextFormat::Markdown => render::verdicts::markdown(out, &document()),
         }
+    })?;
+    if args.formats.printed() != TextFormat::Json {
+        // what a note tells stands in the file's own lines
+        output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != Level::Note));
     }
     Ok(list::exit_code(&report))
 }

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use fatscan::extract::{ExtractError, Job, Wanted, extract};
+use fatscan::json::extracted::ExtractedImage;
 use fatscan::{CodeKind, Image, Level, Limits, Locator, LocatorView, Member, Report};
-use serde_json::json;
 
 use self::filter::Filter;
 use self::folder::Folder;
@@ -202,9 +202,16 @@ impl Writer<'_> {
         };
         let shared = self.raw && image.concat.is_some();
         let (kind, arch) = if shared { ("concat", None) } else { (image.kind.name(), image.arch_name()) };
-        let line = json!({ "file": file, "place": at.to_string(), "at": LocatorView::from(&at), "kind": kind,
-            "arch": arch, "bytes": bytes.len(), "raw": self.raw })
-        .to_string();
+        let line = serde_json::to_string(&ExtractedImage {
+            file: file.clone(),
+            place: at.to_string(),
+            at: LocatorView::from(&at),
+            kind: kind.to_owned(),
+            arch: arch.clone(),
+            bytes: length(bytes),
+            raw: self.raw,
+        })
+        .unwrap_or_default();
         let cost = length(bytes).saturating_add(length(line.as_bytes()));
         let Some(left) = self.left.checked_sub(cost) else {
             self.failed = true;

@@ -36,6 +36,12 @@ impl Failure {
         Self { text: format!("{place}: {text}"), ..self }
     }
 
+    /// The same, met while something was written.
+    pub(crate) fn of_output(self, place: &str) -> Self {
+        let text = self.text.strip_prefix("output ").unwrap_or(&self.text);
+        Self { text: format!("{place}: {text}"), ..self }
+    }
+
     /// Says why on standard error.
     pub(crate) fn report(self) -> ExitCode {
         crate::output::complain_of(&self.text, &self.excerpt, self.hint.as_deref());

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
         _ => Query::Totals,
     };
     let depth = if args.resources { list::Depth::Resources } else { list::Depth::Kernels };
+    let outputs = args.formats.open(&args.paths)?;
     let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
     let report = list::scan(&request, depth)?;
     let view = View {
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
         environment: Environment::default(),
         threads: args.common.threads,
     };
-    render::kernels::write(&report, &view, args.format)?;
+    outputs.write(|format, out| render::kernels::write(out, &report, &view, format))?;
     output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != fatscan::Level::Note));
     let code = list::exit_code(&report);
     let unread = report.artefacts.iter().flat_map(|artefact| &artefact.members).any(fatscan::has_unread_kernels);

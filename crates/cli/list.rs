@@ -1,7 +1,7 @@
 //! `fatscan list`.
 
 use std::collections::BTreeMap;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, BufWriter, IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::{device, output, render, target};
 
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     let wanted = args.device || !args.target.is_empty();
-    if wanted && !matches!(args.format, Format::Table | Format::Json) {
+    if wanted && args.formats.all().any(|format| !matches!(format, Format::Table | Format::Json)) {
         return Err(Failure::with_hint(
             "verdicts for a GPU go with --format table and json",
             "`fatscan check --require` has other formats",
@@ -26,16 +26,17 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     }
     let named = if wanted { Some(device::named(&args.target)?) } else { None };
     // elsewhere the same files give the same listing on every machine
-    let in_passing = !wanted && args.format == Format::Table && io::stdout().is_terminal();
+    let in_passing = !wanted && args.formats.printed() == Format::Table && io::stdout().is_terminal();
     let asked = in_passing.then(|| std::thread::spawn(device::in_passing));
     let depth = match (args.verify, wanted || in_passing) {
         (true, _) => Depth::Verify,
         (false, true) => Depth::Judge,
         (false, false) => Depth::Headers,
     };
-    if args.format == Format::Ndjson {
+    if args.formats.printed() == Format::Ndjson && !args.formats.has_files() {
         return lines(args, depth);
     }
+    let outputs = args.formats.open(&args.paths)?;
     let request = Request { paths: &args.paths, files: &args.files, common: &args.common };
     let report = scan(&request, depth)?;
     let devices = named.or_else(|| asked?.join().ok()).filter(|devices| !devices.is_empty());
@@ -46,8 +47,13 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
-    render::render(&report, judgement.as_ref(), args.by, args.format)?;
-    if args.format != Format::Json {
+    let mut in_passing = in_passing;
+    outputs.write(|format, out| {
+        // files come behind what is printed, and are the same on every machine
+        let is_shown = wanted || core::mem::take(&mut in_passing);
+        render::render(out, &report, judgement.as_ref().filter(|_| is_shown), args.by, format)
+    })?;
+    if args.formats.printed() != Format::Json {
         output::diagnostics(&report.diagnostics);
     }
     Ok(exit_code(&report))
@@ -57,7 +63,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
 fn lines(args: &ListArgs, depth: Depth) -> Result<ExitCode, Failure> {
     let request = Request { paths: &args.paths, files: &args.files, common: &args.common };
     let (scanner, paths) = prepare(&request, depth)?;
-    let mut lines = Lines::new(output::data(), args.by);
+    let mut lines = Lines::new(BufWriter::new(output::lines()), args.by);
     // how it ended is in the sink
     let _ = scanner.scan(&inputs(&paths), &mut lines);
     Ok(code(lines.finish()?))

@@ -10,29 +10,36 @@ mod escape;
 mod explain;
 mod extract;
 mod failure;
+mod formats;
 mod kernels;
 mod list;
 mod output;
 mod progress;
 mod render;
+mod schema;
 mod shell;
 mod size;
 mod target;
 mod terminal;
+mod unfinished;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 fn main() -> ExitCode {
     // the probe asks the driver in a child process, which is this program: a driver can hang or crash
     device_probe::run_child_if_asked();
-    output::end(args::Cli::try_parse().map_or_else(output::usage, run))
+    let typed = args::program().try_get_matches().and_then(|typed| args::Cli::from_arg_matches(&typed));
+    output::end(typed.map_or_else(output::usage, run))
 }
 
 fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
     match cli.command {
-        None => list::run(&cli.list),
+        None => match shell::mistyped(&cli.list.paths) {
+            Some(failure) => Err(failure),
+            None => list::run(&cli.list),
+        },
         Some(args::Command::List(list)) => list::run(&list),
         Some(args::Command::Explain(explain)) => explain::run(&explain),
         Some(args::Command::Env(env)) => env::run(&env),
@@ -43,7 +50,7 @@ fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         Some(args::Command::Extract(extract)) => extract::run(&extract),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
-        Some(args::Command::Schema) => output::schema(),
+        Some(args::Command::Schema(schema)) => schema::run(schema.name),
         Some(args::Command::Completions(completions)) => shell::completions(&completions),
         Some(args::Command::Man(man)) => shell::man(&man),
     }

@@ -6,16 +6,13 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use clap::error::ContextValue;
 use fatscan::{Code, Diagnostic, Level};
 
 use crate::escape;
 use crate::failure::{CANNOT, Failure};
-
-/// The schema that a test keeps equal to the types.
-const SCHEMA: &str = include_str!("../../docs/report.schema.json");
+use crate::formats::Out;
 
 /// Whether standard error could not take what was said, for another reason than a closed pipe.
 static UNSAID: AtomicBool = AtomicBool::new(false);
@@ -60,13 +57,18 @@ impl<W: Write> Write for Pipe<W> {
 }
 
 /// Standard output for people: coloured where a terminal shows it.
-pub(crate) fn text() -> BufWriter<Pipe<AutoStream<StdoutLock<'static>>>> {
-    BufWriter::new(Pipe::new(anstream::stdout().lock()))
+pub(crate) fn text() -> Out {
+    BufWriter::new(Box::new(Pipe::new(anstream::stdout().lock())))
 }
 
 /// Standard output for programs: every byte as it is.
-pub(crate) fn data() -> BufWriter<Pipe<StdoutLock<'static>>> {
-    BufWriter::new(Pipe::new(io::stdout().lock()))
+pub(crate) fn data() -> Out {
+    BufWriter::new(Box::new(lines()))
+}
+
+/// The same, for who wants to know whether somebody reads.
+pub(crate) fn lines() -> Pipe<StdoutLock<'static>> {
+    Pipe::new(io::stdout().lock())
 }
 
 /// Prints what is at hand as a whole.
@@ -75,10 +77,6 @@ pub(crate) fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
     out.write_all(bytes)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-pub(crate) fn schema() -> Result<ExitCode, Failure> {
-    print(SCHEMA.as_bytes())
 }
 
 /// The help and the version that were asked for, or what is wrong with the words typed.
@@ -131,6 +129,12 @@ pub(crate) fn complain_of(text: &str, excerpt: &str, hint: Option<&str>) {
         }
         hint.map_or(Ok(()), |hint| writeln!(out, "  hint: {}", escape::text(hint)))
     });
+}
+
+/// Something to know beside what is printed.
+pub(crate) fn note(text: &str) {
+    let bold = Style::new().bold();
+    say(|out| writeln!(out, "{bold}note{bold:#}: {}", escape::text(text)));
 }
 
 /// The diagnostics for people.

@@ -1,12 +1,27 @@
 //! What the terminal can show.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::escape;
+
+/// Whether what is written now goes to a file.
+static TO_FILE: AtomicBool = AtomicBool::new(false);
+
+/// Does what writes to a file: its lines have no limit.
+pub(crate) fn unlimited<T>(write: impl FnOnce() -> T) -> T {
+    TO_FILE.store(true, Ordering::Relaxed);
+    let done = write();
+    TO_FILE.store(false, Ordering::Relaxed);
+    done
+}
 
 /// Columns of the terminal that standard output is; of a pipe there is no limit, so that a line stays a line. The
 /// variable COLUMNS overrides both.
 pub(crate) fn width() -> usize {
+    if TO_FILE.load(Ordering::Relaxed) {
+        return usize::MAX;
+    }
     let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0);
     given
         .or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))

@@ -8,8 +8,8 @@ use fatscan::check::{Assumption, Finding, Outcome, Rule, Severity};
 use fatscan::{Judgement, Report};
 use serde_json::{Value, json};
 
+use crate::escape;
 use crate::terminal::{count, width, wrap};
-use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 
@@ -27,8 +27,7 @@ fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
 }
 
 /// One line a finding, its hint below; then how it ended.
-pub(crate) fn table(report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
-    let mut out = output::text();
+pub(crate) fn table(out: &mut impl Write, report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
     let width = width();
     for finding in shown(outcome) {
         let style = style(finding.severity);
@@ -47,8 +46,7 @@ pub(crate) fn table(report: &Report, judgement: &Judgement, outcome: &Outcome) -
             writeln!(out, "    {}", wrap(&words, 4, 4, width))?;
         }
     }
-    summary(&mut out, report, judgement, outcome, (|text| escape::text(text).to_string(), ""))?;
-    out.flush()
+    summary(out, report, judgement, outcome, (|text| escape::text(text).to_string(), ""))
 }
 
 /// What is taken for granted of a driver: a line for the artefacts of which it is the same.
@@ -111,13 +109,17 @@ fn summary(
         let words: Vec<&str> = text.split(' ').collect();
         writeln!(out, "{}{end}", wrap(&words, 4, 0, width()))?;
     }
+    if let Some(own) = &outcome.vendored {
+        let text = escape(&own.sentence());
+        let words: Vec<&str> = text.split(' ').collect();
+        writeln!(out, "{}{end}", wrap(&words, 4, 0, width()))?;
+    }
     let found = if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") };
     writeln!(out, "{style}{word}{style:#}: {artefacts}{devices}, {found}")
 }
 
 /// Workflow commands: annotations at the file that was checked.
-pub(crate) fn github(report: &Report, outcome: &Outcome) -> io::Result<()> {
-    let mut out = output::data();
+pub(crate) fn github(out: &mut impl Write, report: &Report, outcome: &Outcome) -> io::Result<()> {
     for finding in shown(outcome) {
         let command = match finding.severity {
             Severity::Deny => "error",
@@ -131,11 +133,11 @@ pub(crate) fn github(report: &Report, outcome: &Outcome) -> io::Result<()> {
         let text = escape::github(&format!("{}: {}{hint}", finding.at, finding.message));
         writeln!(out, "::{command} {file}title=fatscan {}::{text}", finding.rule)?;
     }
-    out.flush()
+    Ok(())
 }
 
 /// SARIF 2.1.0 (OASIS standard): one run, every rule described, ignored findings as suppressed results.
-pub(crate) fn sarif(report: &Report, outcome: &Outcome) -> io::Result<()> {
+pub(crate) fn sarif(out: &mut impl Write, report: &Report, outcome: &Outcome) -> io::Result<()> {
     let rules: Vec<Value> = Rule::ALL
         .iter()
         .map(|rule| {
@@ -164,10 +166,8 @@ pub(crate) fn sarif(report: &Report, outcome: &Outcome) -> io::Result<()> {
             "results": results,
         }],
     });
-    let mut out = output::data();
     let text = serde_json::to_string_pretty(&log)?;
-    writeln!(out, "{}", escape::json(&text))?;
-    out.flush()
+    writeln!(out, "{}", escape::json(&text))
 }
 
 fn sarif_result(report: &Report, finding: &Finding) -> Value {
@@ -232,8 +232,7 @@ fn uri(path: &str) -> String {
 }
 
 /// JUnit XML: a suite of one test case for each artefact.
-pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
-    let mut out = output::data();
+pub(crate) fn junit(out: &mut impl Write, report: &Report, outcome: &Outcome) -> io::Result<()> {
     let mut cases: BTreeMap<Option<usize>, Vec<&Finding>> = BTreeMap::new();
     for index in 0..report.artefacts.len() {
         cases.insert(Some(index), Vec::new());
@@ -267,13 +266,16 @@ pub(crate) fn junit(report: &Report, outcome: &Outcome) -> io::Result<()> {
         }
         writeln!(out, "</testcase>")?;
     }
-    writeln!(out, "</testsuite></testsuites>")?;
-    out.flush()
+    writeln!(out, "</testsuite></testsuites>")
 }
 
 /// A table for a pull request.
-pub(crate) fn markdown(report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
-    let mut out = output::text();
+pub(crate) fn markdown(
+    out: &mut impl Write,
+    report: &Report,
+    judgement: &Judgement,
+    outcome: &Outcome,
+) -> io::Result<()> {
     if shown(outcome).next().is_some() {
         writeln!(out, "| level | rule | where | what |\n|---|---|---|---|")?;
     }
@@ -282,6 +284,5 @@ pub(crate) fn markdown(report: &Report, judgement: &Judgement, outcome: &Outcome
         writeln!(out, "| {} | {} | {place} | {message} |", finding.severity.name(), finding.rule)?;
     }
     writeln!(out)?;
-    summary(&mut out, report, judgement, outcome, (|text| escape::markdown(text).to_string(), "\n"))?;
-    out.flush()
+    summary(out, report, judgement, outcome, (|text| escape::markdown(text).to_string(), "\n"))
 }

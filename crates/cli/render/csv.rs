@@ -216,7 +216,7 @@ fn by_module(out: &mut impl Write, report: &Report, labels: &Labels<'_>) -> io::
     Ok(())
 }
 
-pub(super) fn line(out: &mut impl Write, all: &[&str]) -> io::Result<()> {
+pub(crate) fn line(out: &mut impl Write, all: &[&str]) -> io::Result<()> {
     fields(out, all)?;
     out.write_all(b"\r\n")
 }

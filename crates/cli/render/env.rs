@@ -11,8 +11,8 @@ use gpu_arch::rules::{Device, Verdict};
 use super::csv::line;
 use super::explain::{on, sentence, style, words};
 use crate::env::Seen;
+use crate::escape;
 use crate::terminal::{count, width, wrap};
-use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -23,13 +23,11 @@ const REMARKS: usize = 5;
 /// Files of nobody that are named.
 const FILES: usize = 5;
 
-pub(crate) fn text(seen: &Seen) -> io::Result<()> {
-    let mut out = output::text();
+pub(crate) fn text(out: &mut impl Write, seen: &Seen) -> io::Result<()> {
     let page = Page::new(seen);
-    page.head(&mut out)?;
-    page.table(&mut out)?;
-    page.advice(&mut out)?;
-    out.flush()
+    page.head(out)?;
+    page.table(out)?;
+    page.advice(out)
 }
 
 /// What is shown, and where.
@@ -385,11 +383,10 @@ const fn word(state: &State) -> &'static str {
     }
 }
 
-pub(crate) fn csv(seen: &Seen) -> io::Result<()> {
-    let mut out = output::data();
+pub(crate) fn csv(out: &mut impl Write, seen: &Seen) -> io::Result<()> {
     let page = Page::new(seen);
     line(
-        &mut out,
+        out,
         &[
             "distribution",
             "version",
@@ -410,7 +407,7 @@ pub(crate) fn csv(seen: &Seen) -> io::Result<()> {
         let verdicts = seen.judgement.artefacts.get(row.artefact).into_iter().flat_map(|judged| &judged.verdicts);
         for (((state, id), device), whole) in row.states.iter().zip(&page.ids).zip(page.devices()).zip(verdicts) {
             line(
-                &mut out,
+                out,
                 &[
                     &page.name(row),
                     own.map(|own| own.version.as_str()).unwrap_or_default(),
@@ -432,14 +429,13 @@ pub(crate) fn csv(seen: &Seen) -> io::Result<()> {
             let (cc, verdict) = (device.capability.to_string(), Verdict::NoDeviceCode.to_string());
             let installer = own.installer.as_deref().unwrap_or_default();
             let info = own.info.display().to_string();
-            line(&mut out, &[&own.name, &own.version, id, &cc, &verdict, "false", "0", "0", "", installer, &info])?;
+            line(out, &[&own.name, &own.version, id, &cc, &verdict, "false", "0", "0", "", installer, &info])?;
         }
     }
-    out.flush()
+    Ok(())
 }
 
-pub(crate) fn markdown(seen: &Seen) -> io::Result<()> {
-    let mut out = output::data();
+pub(crate) fn markdown(out: &mut impl Write, seen: &Seen) -> io::Result<()> {
     let page = Page::new(seen);
     writeln!(out, "### {}\n", escape::markdown(&page.headline().1))?;
     writeln!(out, "{}, {}\n", escape::markdown(&page.place()), escape::markdown(&page.target()))?;
@@ -470,5 +466,5 @@ pub(crate) fn markdown(seen: &Seen) -> io::Result<()> {
         let names: Vec<String> = native.iter().map(|row| escape::markdown(&page.title(row))).collect();
         writeln!(out, "Native: {}\n", names.join(", "))?;
     }
-    out.flush()
+    Ok(())
 }

@@ -12,37 +12,31 @@ use gpu_arch::catalogue::{self, CudaError};
 use gpu_arch::rules::{Device, Environment, Reason, ReasonCode, Verdict};
 
 use super::headline::{few, file, headline, is_limited, of_files, shortened};
+use crate::escape;
 use crate::terminal::{count, width, wrap};
-use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-pub(crate) fn json(document: &Document) -> io::Result<()> {
-    let mut out = output::data();
-    escape::json_line(&mut out, document)?;
-    out.flush()
+pub(crate) fn json(out: &mut impl Write, document: &Document) -> io::Result<()> {
+    escape::json_line(out, document)
 }
 
 /// What an error means, without a file.
-pub(crate) fn error_alone(error: &CudaError) -> io::Result<()> {
-    let mut out = output::text();
-    let mut page = Page { out: &mut out, width: width(), caution: None, all_files: true };
+pub(crate) fn error_alone(out: &mut impl Write, error: &CudaError) -> io::Result<()> {
+    let mut page = Page { out, width: width(), caution: None, all_files: true };
     page.error(error)?;
-    page.para(2, "add the wheel or library and --gpu to see whether this is what happens")?;
-    out.flush()
+    page.para(2, "add the wheel or library and --gpu to see whether this is what happens")
 }
 
 pub(crate) fn text(
-    report: &Report,
-    judgement: &Judgement,
-    owners: &Owners,
+    out: &mut impl Write,
+    (report, judgement, owners): (&Report, &Judgement, &Owners),
     environment: &Environment,
     error: Option<&CudaError>,
     all_files: bool,
 ) -> io::Result<()> {
-    let mut out = output::text();
-    let mut page = Page { out: &mut out, width: width(), caution: None, all_files };
+    let mut page = Page { out, width: width(), caution: None, all_files };
     let mut first = true;
     for (place, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
         // archives among the data of a directory are not what was asked about
@@ -62,7 +56,7 @@ pub(crate) fn text(
             }
         }
     }
-    out.flush()
+    Ok(())
 }
 
 /// What a verdict on a damaged file is worth.

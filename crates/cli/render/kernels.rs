@@ -4,7 +4,9 @@ use std::io::{self, Write};
 use std::sync::mpsc;
 
 use anstyle::Style;
-use fatscan::{Artefact, CodeKind, Column, KernelResources, Matrix, Member, Report, Row, Totals, holes};
+use fatscan::json::Tool;
+use fatscan::json::kernels::{KernelImage, KernelTotals};
+use fatscan::{Artefact, CodeKind, Column, KernelResources, LocatorView, Matrix, Member, Report, Row, Totals, holes};
 use gpu_arch::Arch;
 use gpu_arch::rules::{Device, Environment};
 use regex_lite::Regex;
@@ -12,9 +14,9 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, SerializeStruct, Serializer};
 
 use super::{csv, words};
-use crate::args::KernelsFormat;
+use crate::args::TableFormat;
+use crate::escape;
 use crate::terminal::{bytes, count, width};
-use crate::{escape, output};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -103,24 +105,74 @@ impl View {
     }
 }
 
-pub(crate) fn write(report: &Report, view: &View, format: KernelsFormat) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, report: &Report, view: &View, format: TableFormat) -> io::Result<()> {
     match format {
-        KernelsFormat::Table => {
-            let mut out = output::text();
-            for artefact in &report.artefacts {
-                table(&mut out, artefact, view)?;
+        TableFormat::Table => report.artefacts.iter().try_for_each(|artefact| table(out, artefact, view)),
+        TableFormat::Json => escape::json_line(out, &document(report, view)),
+        TableFormat::Csv => comma(out, report, view),
+        TableFormat::Markdown => report.artefacts.iter().try_for_each(|artefact| markdown(out, artefact, view)),
+    }
+}
+
+/// Of each file what a table shows of it.
+fn markdown(out: &mut impl Write, artefact: &Artefact, view: &View) -> io::Result<()> {
+    writeln!(out, "### {}\n", escape::markdown(&artefact.path))?;
+    if artefact.members.is_empty() {
+        return writeln!(out, "No device code.\n");
+    }
+    for member in &artefact.members {
+        let matrix = Matrix::of(member);
+        writeln!(out, "#### {}\n", escape::markdown(&member.path))?;
+        if matches!(view.query, Query::Totals) {
+            writeln!(out, "| architecture | names | definitions | code | stubs |\n|---|---:|---:|---:|---:|")?;
+            for column in &matrix.columns {
+                let own = matrix.totals(*column);
+                let code = if column.kind == CodeKind::Sass { bytes(own.code_bytes) } else { "-".to_owned() };
+                let label = escape::markdown(&label(*column));
+                writeln!(out, "| {label} | {} | {} | {code} | {} |", own.names, own.definitions, own.stubs)?;
             }
-            out.flush()
+            writeln!(out)?;
+        } else {
+            let kept = chosen(member, &matrix, view);
+            let number = count(kept.len(), "kernel", "kernels");
+            writeln!(out, "{number} of {}{}\n", matrix.rows.len(), escape::markdown(&asked(&view.query)))?;
+            if !kept.is_empty() {
+                writeln!(out, "| kernel | in |\n|---|---|")?;
+            }
+            view.named(&kept, |row, name| {
+                let cells = row.cells.iter().map(|(column, cell)| {
+                    let size = if column.kind == CodeKind::Sass {
+                        format!(" {}", bytes(cell.code_bytes))
+                    } else {
+                        String::new()
+                    };
+                    let own = cell.resources.as_deref().filter(|_| view.resources).into_iter().flat_map(resources);
+                    let own: String = own.map(|own| format!(" {own}")).collect();
+                    format!("{}{size}{own}", label(*column))
+                });
+                let cells = escape::markdown(&cells.collect::<Vec<_>>().join(", "));
+                writeln!(out, "| {} | {cells} |", escape::markdown(name))
+            })?;
+            if !kept.is_empty() {
+                writeln!(out)?;
+            }
         }
-        KernelsFormat::Json => {
-            let mut out = output::data();
-            escape::json_line(&mut out, &document(report, view))?;
-            out.flush()
+        if matrix.unreadable > 0 {
+            writeln!(out, "{} could not be read for kernels\n", count(matrix.unreadable, "image", "images"))?;
         }
-        KernelsFormat::Csv => {
-            let mut out = output::data();
-            comma(&mut out, report, view)?;
-            out.flush()
+    }
+    Ok(())
+}
+
+/// What the kernels that are shown have in common.
+fn asked(query: &Query) -> String {
+    match query {
+        Query::Totals | Query::All => String::new(),
+        Query::Missing(kind, arch) => format!(", not in any {}_{arch} image", words::prefix(*kind)),
+        Query::Only(kind, arch) => format!(", only in images of {}_{arch}", words::prefix(*kind)),
+        Query::MissingFor(device) => {
+            let name = device.name.clone().unwrap_or_else(|| device.capability.to_string());
+            format!(", that {name} would lack: in no image that it loads")
         }
     }
 }
@@ -286,7 +338,7 @@ fn chosen<'m>(member: &Member, matrix: &'m Matrix, view: &View) -> Vec<&'m Row> 
     rows.into_iter().filter(|row| view.keeps(&row.name)).collect()
 }
 
-/// The whole document; of the kernels it makes a few at a time.
+/// The document [`fatscan::json::kernels::Kernels`]; of the kernels it makes a few at a time.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: u32,
@@ -297,14 +349,9 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Tool {
-    name: &'static str,
-    version: &'static str,
-}
-
-#[derive(Serialize)]
 struct JsonArtefact<'a> {
     path: &'a str,
+    at: LocatorView,
     members: Vec<JsonMember<'a>>,
 }
 
@@ -318,9 +365,10 @@ impl Serialize for JsonMember<'_> {
         let Self { member, view } = *self;
         let matrix = Matrix::of(member);
         let rows = if matches!(view.query, Query::Totals) { Vec::new() } else { chosen(member, &matrix, view) };
-        let totals = matrix.columns.iter().map(|column| JsonTotals::new(*column, matrix.totals(*column)));
-        let mut fields = serializer.serialize_struct("Member", 4)?;
+        let totals = matrix.columns.iter().map(|column| totals_view(*column, matrix.totals(*column)));
+        let mut fields = serializer.serialize_struct("Member", 5)?;
         fields.serialize_field("path", &member.path)?;
+        fields.serialize_field("at", &LocatorView::from(&member.at))?;
         fields.serialize_field("totals", &totals.collect::<Vec<_>>())?;
         fields.serialize_field("kernels", &JsonRows { rows: &rows, view })?;
         fields.serialize_field("unreadable_images", &matrix.unreadable)?;
@@ -328,28 +376,15 @@ impl Serialize for JsonMember<'_> {
     }
 }
 
-#[derive(Serialize)]
-struct JsonTotals {
-    kind: &'static str,
-    arch: String,
-    relocatable: bool,
-    names: usize,
-    definitions: usize,
-    code_bytes: u64,
-    stubs: usize,
-}
-
-impl JsonTotals {
-    fn new(column: Column, totals: Totals) -> Self {
-        Self {
-            kind: column.kind.name(),
-            arch: arch_name(column),
-            relocatable: column.relocatable,
-            names: totals.names,
-            definitions: totals.definitions,
-            code_bytes: totals.code_bytes,
-            stubs: totals.stubs,
-        }
+fn totals_view(column: Column, totals: Totals) -> KernelTotals {
+    KernelTotals {
+        kind: column.kind.name().to_owned(),
+        arch: arch_name(column),
+        relocatable: column.relocatable,
+        names: totals.names,
+        definitions: totals.definitions,
+        code_bytes: totals.code_bytes,
+        stubs: totals.stubs,
     }
 }
 
@@ -371,31 +406,15 @@ struct JsonRow<'a> {
     name: &'a str,
     demangled: Option<String>,
     module: Option<usize>,
-    images: Vec<JsonCell>,
-}
-
-#[derive(Serialize)]
-struct JsonCell {
-    kind: &'static str,
-    arch: String,
-    relocatable: bool,
-    definitions: usize,
-    code_bytes: u64,
-    stub: bool,
-    registers: Option<u32>,
-    stack: Option<u32>,
-    shared: Option<u64>,
-    local: Option<u64>,
-    constant0: Option<u64>,
-    barriers: Option<u8>,
+    images: Vec<KernelImage>,
 }
 
 impl<'a> JsonRow<'a> {
     fn new(row: &'a Row, demangled: Option<String>) -> Self {
         let images = row.cells.iter().map(|(column, cell)| {
             let own = cell.resources.as_deref();
-            JsonCell {
-                kind: column.kind.name(),
+            KernelImage {
+                kind: column.kind.name().to_owned(),
                 arch: arch_name(*column),
                 relocatable: column.relocatable,
                 definitions: cell.count,
@@ -415,11 +434,14 @@ impl<'a> JsonRow<'a> {
 
 fn document<'a>(report: &'a Report, view: &'a View) -> Document<'a> {
     let members = |artefact: &'a Artefact| artefact.members.iter().map(|member| JsonMember { member, view }).collect();
-    let artefacts =
-        report.artefacts.iter().map(|artefact| JsonArtefact { path: &artefact.path, members: members(artefact) });
+    let artefacts = report.artefacts.iter().map(|artefact| JsonArtefact {
+        path: &artefact.path,
+        at: (&artefact.at).into(),
+        members: members(artefact),
+    });
     Document {
         schema: 1,
-        tool: Tool { name: "fatscan", version: env!("CARGO_PKG_VERSION") },
+        tool: Tool::default(),
         artefacts: artefacts.collect(),
         diagnostics: report.diagnostics.iter().map(Into::into).collect(),
         unread: report.unread.iter().map(Into::into).collect(),

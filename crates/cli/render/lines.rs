@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::io::{self, BufWriter, Write};
 
 use fatscan::json::{self, SCHEMA};
-use fatscan::{Artefact, Diagnostic, Level, Locator, Member, Sink, Unread};
+use fatscan::{Artefact, Diagnostic, Level, Locator, Member, Report, Sink, Unread};
 use serde::Serialize;
 use serde_json::json;
 
@@ -40,6 +40,28 @@ struct Open {
     has_members: bool,
     /// Where the artefact is one line.
     members: Vec<Member>,
+}
+
+/// The lines of a report that is there as a whole.
+pub(crate) fn replay(out: &mut impl Write, report: &Report, by: By) -> io::Result<()> {
+    let mut lines = Lines::new(BufWriter::new(Pipe::new(out)), by);
+    // an error is kept in the sink
+    for artefact in &report.artefacts {
+        let mut head = artefact.clone();
+        head.members.clear();
+        let _ = lines.begin(&head);
+        for member in &artefact.members {
+            let _ = lines.member(&head, member.clone());
+        }
+        let _ = lines.end(&head);
+    }
+    for diagnostic in &report.diagnostics {
+        let _ = lines.diagnostic(diagnostic.clone());
+    }
+    for unread in &report.unread {
+        let _ = lines.unread(unread.clone());
+    }
+    lines.finish().map(drop)
 }
 
 impl<W: Write> Lines<W> {

@@ -1,8 +1,9 @@
 //! The report as text.
 
 pub(crate) mod check;
-mod csv;
+pub(crate) mod csv;
 mod data;
+pub(crate) mod diff;
 pub(crate) mod env;
 pub(crate) mod explain;
 mod headline;
@@ -10,7 +11,9 @@ pub(crate) mod kernels;
 pub(crate) mod lines;
 mod markdown;
 mod notes;
+pub(crate) mod size;
 mod table;
+pub(crate) mod verdicts;
 pub(crate) mod why;
 mod words;
 
@@ -19,19 +22,21 @@ use std::io::{self, Write};
 use fatscan::{Judgement, Report};
 
 use crate::args::{By, Format};
-use crate::output;
 
-/// Prints the report to standard output, as a table or JSON with the verdicts. Lines of JSON need no report: [`lines`].
-pub(crate) fn render(report: &Report, judgement: Option<&Judgement>, by: By, format: Format) -> io::Result<()> {
+/// Writes the report, as a table or JSON with the verdicts. Lines of JSON need no report where nothing else is wanted:
+/// [`lines`].
+pub(crate) fn render(
+    out: &mut impl Write,
+    report: &Report,
+    judgement: Option<&Judgement>,
+    by: By,
+    format: Format,
+) -> io::Result<()> {
     match format {
-        Format::Json | Format::Ndjson => print(output::data(), |out| data::json(out, report, judgement, by)),
-        Format::Csv => print(output::data(), |out| csv::write(out, report, by)),
-        Format::Table => print(output::text(), |out| table::write(out, report, judgement, by)),
-        Format::Markdown => print(output::data(), |out| markdown::write(out, report, by)),
+        Format::Json => data::json(out, report, judgement, by),
+        Format::Ndjson => lines::replay(out, report, by),
+        Format::Csv => csv::write(out, report, by),
+        Format::Table => table::write(out, report, judgement, by),
+        Format::Markdown => markdown::write(out, report, by),
     }
-}
-
-fn print<W: Write>(mut out: W, write: impl FnOnce(&mut W) -> io::Result<()>) -> io::Result<()> {
-    write(&mut out)?;
-    out.flush()
 }

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use fatscan::{CodeKind, Judgement, Member, Report, demangle_each, holes};
 use gpu_arch::rules::{Device, Environment};
 
+use crate::escape;
 use crate::terminal::{count, width, wrap};
-use crate::{escape, output};
 
 /// Kernels of one name, template arguments aside.
 #[derive(Default)]
@@ -21,8 +21,12 @@ struct Group {
 /// Groups that are shown of a file; more are counted.
 const SHOWN: usize = 20;
 
-pub(crate) fn text(report: &Report, judgement: &Judgement, environment: &Environment) -> io::Result<()> {
-    let mut out = output::text();
+pub(crate) fn text(
+    out: &mut impl Write,
+    report: &Report,
+    judgement: &Judgement,
+    environment: &Environment,
+) -> io::Result<()> {
     for (artefact, judged) in report.artefacts.iter().zip(&judgement.artefacts) {
         for (index, device) in judgement.devices.iter().enumerate() {
             writeln!(out, "\nkernels of {} that do not load on {}", escape::text(&artefact.path), device.capability)?;
@@ -36,14 +40,14 @@ pub(crate) fn text(report: &Report, judgement: &Judgement, environment: &Environ
                     continue;
                 }
                 none = false;
-                file(&mut out, member, &groups, &empty)?;
+                file(out, member, &groups, &empty)?;
             }
             if none {
                 writeln!(out, "  none: every kernel is in a module that loads")?;
             }
         }
     }
-    out.flush()
+    Ok(())
 }
 
 fn file(out: &mut impl Write, member: &Member, groups: &BTreeMap<String, Group>, empty: &[&str]) -> io::Result<()> {

@@ -9,6 +9,7 @@ use crate::way::{MigInstance, Way};
 
 /// Whether a CUDA program that starts in this environment would see a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Visibility {
     /// The driver API lists it.
@@ -21,6 +22,7 @@ pub enum Visibility {
 
 /// How well a compute capability is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Confidence {
     /// Not at all.
@@ -35,6 +37,7 @@ pub enum Confidence {
 
 /// A device.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbedDevice {
     /// Whether CUDA programs see it.
     pub visible: Visibility,
@@ -55,13 +58,16 @@ pub struct ProbedDevice {
     pub uuid: Option<String>,
     /// Its compute capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub capability: Option<Capability>,
     /// How well that is known.
     pub confidence: Confidence,
     /// What it is built into.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub platform: Platform,
     /// Where it sits on the PCI bus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub pci: Option<PciAddress>,
     /// Its PCI device id (vendor 10de).
     #[serde(default, skip_serializing_if = "Option::is_none")]

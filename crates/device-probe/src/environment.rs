@@ -9,6 +9,7 @@ use crate::visible::VisibleDevices;
 
 /// The variables that have to do with devices, and only those: no paths, nothing about the person.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Environment {
     variables: BTreeMap<String, String>,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How much a finding matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Level {
     /// CUDA programs cannot run, or what is reported cannot be trusted.
@@ -120,8 +121,10 @@ impl fmt::Display for FindingCode {
 
 /// One thing that a person should know.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// What it is about.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: FindingCode,
     /// How much it matters.
     pub level: Level,

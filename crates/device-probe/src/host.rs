@@ -11,6 +11,7 @@ use crate::tegra;
 
 /// What is known of the machine.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Host {
     /// The instruction set of the process that looked, as Rust names it: `x86_64`, `aarch64`. It is that of the programs
     /// to be judged, also in WSL and in a container; empty in a recording that does not tell it.

@@ -24,23 +24,28 @@ use crate::{pci_bus, proc_files, process, smi, tegra};
 
 /// What is known of the driver.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbedDriver {
     /// The version of the kernel driver; on WSL that of the Windows driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub version: Option<DriverVersion>,
     /// The CUDA version that it implements. With `cuda-compat` it belongs to the library, not to the kernel driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub cuda: Option<CudaVersion>,
     /// The file of the driver library that CUDA programs load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The version in the name of that file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub library_version: Option<DriverVersion>,
 }
 
 /// The devices and the driver of a machine.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Probe {
     /// The machine around them.
     pub host: Host,

@@ -16,6 +16,7 @@ pub const SCHEMA: u32 = 1;
 /// A probe and when it was taken. It holds the identifiers of the devices, and no names of people or files of theirs
 /// but the paths of the driver libraries.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recording {
     /// [`SCHEMA`].
     pub schema: u32,

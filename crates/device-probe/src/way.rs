@@ -9,6 +9,7 @@ use crate::address::PciAddress;
 
 /// A way to learn of devices. None needs another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Way {
@@ -56,6 +57,7 @@ impl fmt::Display for Way {
 
 /// A call that a driver library refused.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failure {
     /// What it returned: a `CUresult` from the driver API, an `nvmlReturn_t` from NVML.
     pub code: u32,
@@ -65,6 +67,7 @@ pub struct Failure {
 
 /// How asking went.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Status {
@@ -127,6 +130,7 @@ impl Status {
 
 /// What one way answered.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WayOutcome {
     /// The way.
     pub way: Way,
@@ -140,9 +144,11 @@ pub struct WayOutcome {
     pub on_loader_path: Option<bool>,
     /// The version of the kernel driver that it told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub driver: Option<DriverVersion>,
     /// The CUDA version that it told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub cuda: Option<CudaVersion>,
     /// The devices, in its own order.
     #[serde(default)]
@@ -168,6 +174,7 @@ impl WayOutcome {
 
 /// One device, as one way describes it. What the way does not tell is nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SeenDevice {
     /// Its number in the way's own order.
@@ -181,9 +188,11 @@ pub struct SeenDevice {
     pub uuid: Option<String>,
     /// Its compute capability.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub capability: Option<Capability>,
     /// Where it sits.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub pci: Option<PciAddress>,
     /// Its PCI device id (vendor 10de).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -210,6 +219,7 @@ pub struct SeenDevice {
 
 /// A part of a device that MIG makes a device of its own.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MigInstance {
     /// `MIG-` and 32 digits.
     pub uuid: String,

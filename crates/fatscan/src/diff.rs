@@ -9,6 +9,7 @@ use gpu_arch::{Capability, DriverVersion};
 
 use crate::json;
 use crate::judge::{ArtefactJudgement, Policy, judge_artefact};
+use crate::locator::LocatorView;
 use crate::model::{Artefact, ArtefactKind, Linkage, Member};
 
 /// One of the two sides: the contract's view, and the model where the side was scanned and not read from a report.
@@ -27,6 +28,8 @@ pub struct Side {
 pub struct Diff {
     /// Files, by path, that came, went or changed.
     pub members: Vec<MemberDiff>,
+    /// All device code by kind, architecture and linkage, also what did not change.
+    pub code: Vec<CodeDiff>,
     /// Verdicts that changed, by capability; empty if a side is a report, which lacks the modules.
     pub verdicts: Vec<VerdictDiff>,
     /// Whether verdicts could be compared.
@@ -48,6 +51,8 @@ impl Diff {
 pub struct MemberDiff {
     /// Path, of the new side where it is there. The hash that repaired wheels put into names is `*`.
     pub path: String,
+    /// Where it is.
+    pub at: (Option<LocatorView>, Option<LocatorView>),
     /// On the old side, on the new side.
     pub present: (bool, bool),
     /// Bytes of the file.
@@ -137,14 +142,16 @@ pub fn diff(old: &Side, new: &Side) -> Diff {
     let verdicts = old.model.as_ref().zip(new.model.as_ref()).map(|(old, new)| verdicts(old, new));
     Diff {
         members,
+        code: code(before.iter().flat_map(|own| &own.code), after.iter().flat_map(|own| &own.code)),
         judged: verdicts.is_some(),
         verdicts: verdicts.unwrap_or_default(),
         size: (old.artefact.size, new.artefact.size),
     }
 }
 
-/// The members of both sides by path: those of the same path, then those that differ in a hash only. Several of one
-/// path are paired in their order.
+/// The members of both sides by path: those of the same path, then those that differ in a hash only, then those that
+/// differ in the version of Python that they are for, too. Several of one path are paired in their order. A pair has the
+/// path of its new side.
 fn paired(old: &[json::Member], new: &[json::Member]) -> Vec<(String, Pair<usize>)> {
     let mut exact: BTreeMap<&str, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
     for (index, member) in old.iter().enumerate() {
@@ -154,23 +161,66 @@ fn paired(old: &[json::Member], new: &[json::Member]) -> Vec<(String, Pair<usize
         exact.entry(&member.path).or_default().1.push(index);
     }
     let mut rows = Vec::new();
-    let mut left: BTreeMap<String, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
-    for (path, (before, after)) in exact {
-        let name = stable(path);
+    let mut by_hash = BTreeMap::new();
+    pair(exact.into_iter().map(|(path, sides)| (stable(path), sides)), &mut by_hash, &mut rows);
+    let mut by_tag = BTreeMap::new();
+    pair(by_hash.into_iter().map(|(name, sides)| (untagged(&name), sides)), &mut by_tag, &mut rows);
+    for (before, after) in by_tag.into_values() {
+        for index in 0..before.len().max(after.len()) {
+            rows.push((before.get(index).copied(), after.get(index).copied()));
+        }
+    }
+    let name = |(before, after): &Pair<usize>| {
+        let own = after.and_then(|index| new.get(index)).or_else(|| before.and_then(|index| old.get(index)));
+        own.map(|member| stable(&member.path)).unwrap_or_default()
+    };
+    let mut rows: Vec<_> = rows.into_iter().map(|own| (name(&own), own)).collect();
+    rows.sort();
+    rows
+}
+
+type Sides = (Vec<usize>, Vec<usize>);
+
+/// Pairs what has one name; what is left over is known by the next one.
+fn pair(
+    groups: impl Iterator<Item = (String, Sides)>,
+    left: &mut BTreeMap<String, Sides>,
+    rows: &mut Vec<Pair<usize>>,
+) {
+    for (next, (before, after)) in groups {
         let both = before.len().min(after.len());
-        let pairs = before.iter().zip(&after).map(|(old, new)| (name.clone(), (Some(*old), Some(*new))));
-        rows.extend(pairs);
-        let rest = left.entry(name).or_default();
+        rows.extend(before.iter().zip(&after).map(|(old, new)| (Some(*old), Some(*new))));
+        let rest = left.entry(next).or_default();
         rest.0.extend(before.iter().skip(both));
         rest.1.extend(after.iter().skip(both));
     }
-    for (name, (before, after)) in left {
-        for index in 0..before.len().max(after.len()) {
-            rows.push((name.clone(), (before.get(index).copied(), after.get(index).copied())));
+}
+
+/// A path or a name of a file as it stays from build to build: without hashes, and without the version of Python that an
+/// extension is for (`_C.cpython-311-x86_64-linux-gnu.so` and `_C.abi3.so` are `_C.so`, `python3.11` is `python3.*`).
+#[must_use]
+pub fn stable_name(path: &str) -> String {
+    untagged(&stable(path))
+}
+
+fn untagged(path: &str) -> String {
+    let is_python = |part: &str| {
+        let minor = part.strip_prefix("python3.").map(|minor| minor.trim_end_matches('t'));
+        minor.is_some_and(|minor| !minor.is_empty() && minor.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let mut parts: Vec<String> = path.split('/').map(ToOwned::to_owned).collect();
+    if let Some((file, folders)) = parts.split_last_mut() {
+        folders.iter_mut().filter(|part| is_python(part)).for_each(|part| *part = "python3.*".to_owned());
+        let tagged = file.rsplit_once('.').and_then(|(rest, ending)| Some((rest.rsplit_once('.')?, ending)));
+        if let Some(((stem, tag), ending @ ("so" | "pyd" | "dylib"))) = tagged {
+            let is_tag = tag == "abi3" || tag == "abi3t" || tag.starts_with("cpython-") || tag.starts_with("pypy");
+            let is_windows = tag.starts_with("cp3") && tag.contains("-win");
+            if is_tag || is_windows {
+                *file = format!("{stem}.{ending}");
+            }
         }
     }
-    rows.sort();
-    rows
+    parts.join("/")
 }
 
 fn model(side: &Side, index: Option<usize>) -> Option<&Member> {
@@ -184,14 +234,15 @@ fn stable(path: &str) -> String {
     while let Some(at) = rest.find(['.', '-']) {
         let (before, after) = rest.split_at_checked(at.saturating_add(1)).unwrap_or((rest, ""));
         out.push_str(before);
-        let hash = after.get(..8).filter(|hash| hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        let ends = after.get(8..9).is_none_or(|next| matches!(next, "." | "-"));
-        rest = match hash {
-            Some(_) if ends => {
-                out.push('*');
-                after.get(8..).unwrap_or_default()
-            }
-            _ => after,
+        let digits = after.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let (_, behind) = after.split_at_checked(digits).unwrap_or(("", after));
+        let ends = behind.is_empty() || behind.starts_with(['.', '-']);
+        // auditwheel takes 8 digits, delvewheel 32
+        rest = if ends && matches!(digits, 8 | 32 | 64) {
+            out.push('*');
+            behind
+        } else {
+            after
         };
     }
     out.push_str(rest);
@@ -200,10 +251,14 @@ fn stable(path: &str) -> String {
 
 type Pair<T> = (Option<T>, Option<T>);
 
-fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> MemberDiff {
+/// The code of two sides by kind, architecture and linkage.
+fn code<'a>(
+    before: impl Iterator<Item = &'a json::Code>,
+    after: impl Iterator<Item = &'a json::Code>,
+) -> Vec<CodeDiff> {
     let mut code: BTreeMap<(String, String, bool), CodeDiff> = BTreeMap::new();
-    let mut note = |view: Option<&json::Member>, is_new: bool| {
-        for row in view.iter().flat_map(|member| &member.code) {
+    let mut note = |rows: &mut dyn Iterator<Item = &'a json::Code>, is_new: bool| {
+        for row in rows {
             let arch = row.arch.clone().unwrap_or_else(|| row.kind.clone());
             let relocatable = row.linkage == Linkage::Relocatable.name();
             let key = (row.kind.clone(), arch.clone(), relocatable);
@@ -227,8 +282,15 @@ fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> Me
             compression.extend(row.compression.keys().cloned());
         }
     };
-    note(views.0, false);
-    note(views.1, true);
+    note(&mut { before }, false);
+    note(&mut { after }, true);
+    code.into_values().collect()
+}
+
+fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> MemberDiff {
+    let rows = |view: Option<&'_ json::Member>| view.map(|member| member.code.clone()).unwrap_or_default();
+    let (before, after) = (rows(views.0), rows(views.1));
+    let code = code(before.iter(), after.iter());
     let changed =
         |own: &CodeDiff| own.count.0 != own.count.1 || own.isa.0 != own.isa.1 || own.compression.0 != own.compression.1;
     let kernels = models.0.zip(models.1).map(|(old, new)| {
@@ -252,9 +314,10 @@ fn member(path: String, views: Pair<&json::Member>, models: Pair<&Member>) -> Me
     let size = |view: Option<&json::Member>| view.map_or(0, |member| member.size);
     MemberDiff {
         path,
+        at: (views.0.map(|member| member.at.clone()), views.1.map(|member| member.at.clone())),
         present: (views.0.is_some(), views.1.is_some()),
         size: (size(views.0), size(views.1)),
-        code: code.into_values().filter(changed).collect(),
+        code: code.into_iter().filter(changed).collect(),
         kernels,
     }
 }
@@ -311,7 +374,26 @@ fn verdicts(old: &Artefact, new: &Artefact) -> Vec<VerdictDiff> {
 
 #[cfg(test)]
 mod tests {
-    use super::stable;
+    use super::{stable, stable_name};
+
+    #[test]
+    fn an_extension_is_the_same_for_every_version_of_python() {
+        for path in [
+            "x/_C.cpython-311-x86_64-linux-gnu.so",
+            "x/_C.cpython-313t-aarch64-linux-gnu.so",
+            "x/_C.abi3.so",
+            "x/_C.pypy310-pp73-x86_64-linux-gnu.so",
+            "x/_C.so",
+        ] {
+            assert_eq!(stable_name(path), "x/_C.so", "{path}");
+        }
+        assert_eq!(stable_name("x/_C.cp312-win_amd64.pyd"), "x/_C.pyd");
+        assert_eq!(stable_name("lib/python3.11/site-packages/x/_C.so"), "lib/python3.*/site-packages/x/_C.so");
+        assert_eq!(stable_name("x.libs/cudart64_12-0123456789abcdef0123456789abcdef.dll"), "x.libs/cudart64_12-*.dll");
+        for path in ["x/libcp3.12.so", "x/python3.x/a.so", "libtorch_cuda.so.2", "x/cpython-311.so"] {
+            assert_eq!(stable_name(path), path);
+        }
+    }
 
     #[test]
     fn hashes_of_vendored_names_are_taken_out() {

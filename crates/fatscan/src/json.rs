@@ -1,8 +1,14 @@
 //! The report for other programs: JSON of schema 1. Fields keep their names and meanings; new ones may come.
 
 mod advice;
+pub mod arch;
 mod coverage;
+pub mod difference;
 mod environment;
+pub mod extracted;
+pub mod kernels;
+pub mod lines;
+pub mod sizes;
 
 use std::collections::BTreeMap;
 
@@ -46,12 +52,25 @@ pub struct Document {
     /// What is taken for granted of drivers that are not known, with `check`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumptions: Option<Vec<Assumption>>,
+    /// Vendored libraries of which less is asked, with `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendored: Option<Vendored>,
     /// The error that was asked about, with `explain --error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
     /// The environment whose distributions the artefacts are, with `env`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
+}
+
+/// Libraries of NVIDIA in a package of which a check asks less than of other files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Vendored {
+    /// `run`: they need not hold what was declared; `ignore`: they were not looked at.
+    pub asked: String,
+    /// Their paths.
+    pub files: Vec<String>,
 }
 
 /// What a check takes for granted of a driver that is not known.
@@ -190,6 +209,13 @@ pub struct Tool {
     pub name: String,
     /// Its version.
     pub version: String,
+}
+
+impl Default for Tool {
+    /// This version of fatscan.
+    fn default() -> Self {
+        Self { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
 }
 
 /// A wheel, a directory, a file.
@@ -336,7 +362,7 @@ impl Document {
     pub fn new(report: &model::Report, modules: bool) -> Self {
         Self {
             schema: SCHEMA,
-            tool: Tool { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            tool: Tool::default(),
             artefacts: report.artefacts.iter().map(|artefact| Artefact::new(artefact, modules)).collect(),
             devices: None,
             diagnostics: report.diagnostics.iter().map(Diagnostic::from).collect(),
@@ -344,6 +370,7 @@ impl Document {
             findings: None,
             summary: None,
             assumptions: None,
+            vendored: None,
             error: None,
             environment: None,
         }
@@ -670,6 +697,10 @@ impl Document {
         });
         Self {
             assumptions: Some(assumptions.collect()),
+            vendored: outcome
+                .vendored
+                .as_ref()
+                .map(|own| Vendored { asked: own.asked.name().to_owned(), files: own.files.clone() }),
             findings: Some(findings.collect()),
             summary: Some(Summary {
                 passed: outcome.passed(),

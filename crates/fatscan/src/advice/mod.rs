@@ -13,6 +13,8 @@ use crate::judge::{ArtefactJudgement, MemberVerdict};
 use crate::model::{Artefact, ArtefactKind};
 use crate::package::{Package, package};
 
+pub(crate) use nvidia::is_library as is_nvidia_library;
+
 pub use error::{Cause, When, cause_of, reasons_of_error};
 
 /// One thing to do.

@@ -59,12 +59,15 @@ const NAMES: &[&str] = &[
 const PARTS: &[&str] = &["cudnn_", "nvinfer_", "nvrtc-builtins", "nvshmem_"];
 
 /// Whether a file is a library of NVIDIA's by its name: `libcublasLt.so.12`, `cudnn_ops64_9.dll`, `libcudart-d0da41ae.so.11.0`.
-pub(super) fn is_library(path: &str) -> bool {
+pub(crate) fn is_library(path: &str) -> bool {
     let name = path.rsplit(['/', '\\', '!']).next().unwrap_or_default().to_ascii_lowercase();
     let ends = [".so", ".dll", ".dylib", ".lib", ".a"];
     let Some(name) = ends.iter().find_map(|end| name.split_once(end)).map(|(stem, _)| stem) else { return false };
     let name = name.strip_prefix("lib").unwrap_or(name);
     let name = name.split_once("64_").map_or(name, |(name, _)| name);
+    // a version or a hash may stand before the ending
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let name = name.split_once('.').filter(|(_, rest)| rest.split('.').all(is_number)).map_or(name, |(name, _)| name);
     // what repairs wheels puts a hash behind
     let is_hash = |text: &str| text.len() >= 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let name = name.rsplit_once('-').filter(|(_, hash)| is_hash(hash)).map_or(name, |(name, _)| name);

@@ -10,26 +10,36 @@ use crate::model::{CodeKind, Image, Linkage, Member, Module};
 
 pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     let demands = at.sink.demands;
-    if demands.contains.is_empty() {
+    if !demands.names_code() {
         return;
     }
+    let artefact = at.artefact;
     let of = |index: usize| {
-        at.artefact.members.get(index).map(|member| (index, findings(member, &demands.contains, demands.strict)))
+        let member = artefact.members.get(index)?;
+        let wanted = demands.contains_of(artefact, member);
+        let found = if wanted.is_empty() { Vec::new() } else { findings(member, wanted, demands.strict) };
+        Some((index, found))
     };
+    // a file that a table names is asked by itself
+    let alone = |index: &usize| artefact.members.get(*index).is_some_and(|own| demands.has_own_code(artefact, own));
     let grouped = |index: &usize| {
-        judged.alternatives.iter().any(|group| group.choices.iter().any(|choice| choice.members.contains(index)))
+        !alone(index)
+            && judged.alternatives.iter().any(|group| group.choices.iter().any(|choice| choice.members.contains(index)))
     };
     let mut found: Vec<(usize, Vec<Words>)> =
         (0..at.artefact.members.len()).filter(|index| !grouped(index)).filter_map(of).collect();
     for group in &judged.alternatives {
         // one of them must hold it all; the nearest says what is missing
-        let choices = group.choices.iter().map(|choice| choice.members.iter().filter_map(|index| of(*index)).collect());
+        let choices = group
+            .choices
+            .iter()
+            .map(|choice| choice.members.iter().filter(|index| !alone(index)).filter_map(|index| of(*index)).collect());
         let choices: Vec<Vec<(usize, Vec<Words>)>> = choices.collect();
         let count = |choice: &Vec<(usize, Vec<Words>)>| choice.iter().map(|(_, words)| words.len()).sum::<usize>();
         found.extend(choices.into_iter().min_by_key(count).unwrap_or_default());
     }
     let anything = found.iter().any(|(index, _)| at.artefact.members.get(*index).is_some_and(has_code));
-    if !anything && (!at.has_unread || !at.artefact.members.is_empty()) {
+    if !demands.contains.is_empty() && !anything && (!at.has_unread || !at.artefact.members.is_empty()) {
         let message = "there is no device code that could hold what was declared".to_owned();
         at.add(
             None,

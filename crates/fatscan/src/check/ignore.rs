@@ -11,6 +11,8 @@ pub struct Ignore {
     pub member: Option<Pattern>,
     /// Artefacts; all where none is given.
     pub artefact: Option<Pattern>,
+    /// The fleet or group that the device is of; all findings where none is given.
+    pub fleet: Option<String>,
     /// The device, by name or capability as typed; all where none is given.
     pub device: Option<String>,
     /// The capability of that device: devices of one capability run the same code.
@@ -26,6 +28,8 @@ impl Ignore {
         self.rule == finding.rule
             && self.member.as_ref().is_none_or(|glob| glob.matches(&finding.member))
             && self.artefact.as_ref().is_none_or(|glob| glob.matches(artefact))
+            && (self.fleet.is_none()
+                || self.fleet.as_ref() == finding.device.as_ref().and_then(|own| own.fleet.as_ref()))
             && (self.device.is_none() || (self.capability.is_some() && self.capability == finding.capability))
     }
 }

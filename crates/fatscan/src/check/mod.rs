@@ -7,33 +7,38 @@ mod baseline;
 mod config;
 mod contains;
 mod date;
+mod files;
 mod ignore;
 mod must_run;
 mod plain;
 mod rule;
+mod vendored;
 
 use std::collections::BTreeMap;
 
 use gpu_arch::Target;
 
 pub use baseline::{Baseline, BaselineError};
-pub use config::{Config, ConfigError, Fleet};
+pub use config::{Config, ConfigError, FileTable, Fleet};
 pub use date::Date;
+pub use files::FileDemands;
 pub use ignore::Ignore;
-pub use plain::{Selection, select};
+pub use plain::{Selection, retain, select};
 pub use rule::{Rule, Severity};
+pub use vendored::{Excused, Vendored, is_vendored};
 
 use crate::diagnostic::Code;
 use crate::judge::Judgement;
 use crate::locator::Locator;
 use crate::model::{Member, Report};
-use crate::pattern::Pattern;
 
 /// What is demanded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     /// Of the modules that load so many in a hundred may be compiled from PTX at first use; none where it is not given.
     pub allow_jit: Option<u8>,
+    /// The same on some devices, by their indices in the judgement: those of a fleet with a rule of its own.
+    pub allow_jit_on: BTreeMap<usize, u8>,
     /// A file is enough of whose modules at least this percentage loads.
     pub allow_partial: Option<u8>,
     /// What is uncertain passes.
@@ -51,8 +56,12 @@ pub struct Demands {
     pub any_of: Vec<Group>,
     /// What rules weigh, where it differs from [`Rule::severity`].
     pub levels: BTreeMap<Rule, Severity>,
-    /// The same for files whose path matches, the last match counts.
-    pub by_file: Vec<(Pattern, BTreeMap<Rule, Severity>)>,
+    /// What some files are asked instead.
+    pub files: Vec<FileDemands>,
+    /// Libraries of NVIDIA that were put into the package.
+    pub vendored: Vendored,
+    /// Paths of files that were left out of the report, so that nothing can be said of them.
+    pub left_out: Vec<String>,
     /// Findings that are known and accepted.
     pub ignores: Vec<Ignore>,
     /// Findings of an earlier run, which do not count again.
@@ -140,6 +149,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// What is taken for granted of drivers that are not known.
     pub assumptions: Vec<Assumption>,
+    /// Vendored libraries of which less is asked than of other files, where there are some.
+    pub vendored: Option<Excused>,
 }
 
 /// What a verdict takes for granted of a driver that is not known.
@@ -206,14 +217,19 @@ pub fn check(report: &Report, judgement: &Judgement, demands: &Demands) -> Outco
         let mut at = At { sink: &mut sink, index, artefact, has_unread };
         plain::size(&mut at);
         plain::host(&mut at);
+        files::unmatched(&mut at);
         must_run::check(&mut at, judged, judgement);
         contains::check(&mut at, judged);
+    }
+    for words in files::idle(report, demands) {
+        let (at, member) = (Locator::default(), String::new());
+        sink.add(Subject { artefact: None, path: "", at, member, code: None }, words);
     }
     let mut findings = sink.findings;
     findings.extend(ignore::expired(demands));
     findings.sort();
     findings.dedup();
-    Outcome { findings, assumptions: assumptions(judgement) }
+    Outcome { findings, assumptions: assumptions(judgement), vendored: vendored::excused(report, demands) }
 }
 
 /// The conditions that are taken for granted, devices of one artefact with the same ones together.
@@ -293,9 +309,12 @@ impl At<'_, '_> {
 impl Sink<'_> {
     fn add(&mut self, about: Subject<'_>, words: Words) {
         let Words { rule, severity, device, subject, message, hint } = words;
-        let by_file = self.demands.by_file.iter().rev();
-        let own = by_file.filter(|(glob, _)| glob.matches(&about.member)).find_map(|(_, levels)| levels.get(&rule));
-        let own = own.or_else(|| self.demands.levels.get(&rule)).copied();
+        let own = match (rule, &subject) {
+            // a table says itself whether its files may be absent
+            (Rule::UnmatchedFiles, Some(glob)) => self.demands.level_of_table(glob, rule),
+            _ => self.demands.level_of(about.path, &about.member, rule),
+        };
+        let own = own.or_else(|| self.demands.levels.get(&rule).copied());
         let severity = own.or(severity).unwrap_or_else(|| rule.severity());
         let mut finding = Finding {
             artefact: about.artefact,

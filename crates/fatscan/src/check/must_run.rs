@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use gpu_arch::rules::{Device, Verdict};
 
 use super::{At, Demands, OnDevice, Rule, Severity, Words};
-use crate::judge::{ArtefactJudgement, Judgement, LimitKind, MemberVerdict, copies, standing};
+use crate::judge::{ArtefactJudgement, Judgement, LimitKind, MemberVerdict, Standing, copies, standing};
+use crate::model::Artefact;
 
 /// What a part of an artefact lacks: the index of its first member, and the words.
 type Unmet = (usize, Words);
@@ -13,7 +14,7 @@ type Unmet = (usize, Words);
 pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: &Judgement) {
     let demands = at.sink.demands;
     if judgement.devices.is_empty() {
-        if demands.contains.is_empty() {
+        if !demands.names_code() {
             no_code(at, judged);
         }
         return;
@@ -24,13 +25,13 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: 
         if demands.any_of.iter().any(|group| group.devices.contains(&index)) {
             continue;
         }
-        for (member, words) in unmet(judged, index, judgement, demands) {
+        for (member, words) in unmet(at.artefact, judged, index, judgement, demands) {
             say(at, &copies, member, words);
         }
     }
     for group in &demands.any_of {
         let all: Vec<Vec<Unmet>> =
-            group.devices.iter().map(|index| unmet(judged, *index, judgement, demands)).collect();
+            group.devices.iter().map(|index| unmet(at.artefact, judged, *index, judgement, demands)).collect();
         if all.is_empty() || all.iter().any(Vec::is_empty) {
             continue;
         }
@@ -39,7 +40,7 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, judgement: 
             say(at, &copies, member, words);
         }
     }
-    for (member, words) in limits(judged, judgement, demands) {
+    for (member, words) in limits(at.artefact, judged, judgement, demands) {
         say(at, &copies, member, words);
     }
 }
@@ -75,16 +76,25 @@ fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
 }
 
 /// What is not met on one device.
-fn unmet(judged: &ArtefactJudgement, index: usize, judgement: &Judgement, demands: &Demands) -> Vec<Unmet> {
+fn unmet(
+    artefact: &Artefact,
+    judged: &ArtefactJudgement,
+    index: usize,
+    judgement: &Judgement,
+    demands: &Demands,
+) -> Vec<Unmet> {
     let Some((device, on)) = judgement.devices.get(index).zip(OnDevice::new(judgement, index)) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    for part in standing(judged, index).into_iter().filter(|part| !part.is_optional) {
+    for part in parts(artefact, judged, index, demands).into_iter().filter(|part| !part.is_optional) {
         let Some(member) = part.members.first() else { continue };
+        let Some(own) = artefact.members.get(*member) else { continue };
         let verdict = part.verdict;
-        let Some(rule) = rule(verdict) else { continue };
-        if !accepted(verdict, rule, demands) {
+        // a file that a table names must run itself, also where it holds nothing that counts
+        let is_empty = verdict.verdict == Verdict::NoDeviceCode;
+        let Some(rule) = rule(verdict).or_else(|| is_empty.then_some(Rule::NotCovered)) else { continue };
+        if !accepted(verdict, rule, demands, demands.allow_jit_of(artefact, own, index)) {
             let together = match part.members.len() {
                 1 => String::new(),
                 number => format!("{number} loose files together: "),
@@ -95,11 +105,31 @@ fn unmet(judged: &ArtefactJudgement, index: usize, judgement: &Judgement, demand
     found
 }
 
+/// What must run on a device: files that a table names for it by themselves, whatever they are alternatives to; and what
+/// stands for the artefact, where the device is of no table.
+fn parts<'a>(artefact: &Artefact, judged: &'a ArtefactJudgement, index: usize, demands: &Demands) -> Vec<Standing<'a>> {
+    let of = |member: usize| artefact.members.get(member).and_then(|own| demands.devices_of(artefact, own));
+    if !demands.is_of_table(index) {
+        let mut parts = standing(judged, index);
+        parts.retain_mut(|part| {
+            part.members.retain(|member| of(*member).is_none());
+            !part.members.is_empty()
+        });
+        return parts;
+    }
+    let own = judged.members.iter().enumerate();
+    let own = own.filter(|(member, _)| of(*member).is_some_and(|devices| devices.contains(&index)));
+    own.filter_map(|(member, judged)| {
+        Some(Standing { members: vec![member], verdict: judged.verdicts.get(index)?, is_optional: false })
+    })
+    .collect()
+}
+
 /// What does not load and is no failure: one finding a file and kind, with all devices in it.
-fn limits(judged: &ArtefactJudgement, judgement: &Judgement, demands: &Demands) -> Vec<Unmet> {
+fn limits(artefact: &Artefact, judged: &ArtefactJudgement, judgement: &Judgement, demands: &Demands) -> Vec<Unmet> {
     let mut found: BTreeMap<(usize, Rule), (Vec<String>, bool)> = BTreeMap::new();
     for (index, device) in judgement.devices.iter().enumerate() {
-        for part in standing(judged, index) {
+        for part in parts(artefact, judged, index, demands) {
             let Some(member) = part.members.first().copied() else { continue };
             if part.is_optional {
                 let text = format!("on {}: all of it is for other GPUs", name(device));
@@ -127,7 +157,8 @@ fn limits(judged: &ArtefactJudgement, judgement: &Judgement, demands: &Demands) 
     let each = found.into_iter().map(|((member, rule), (texts, is_grave))| {
         // what a newer GPU has more than this one weighs by how much it is
         let severity = (rule == Rule::Newer && is_grave).then_some(Severity::Warn);
-        let severity = if demands.strict { Some(Severity::Deny) } else { severity };
+        let is_vendored = artefact.members.get(member).is_some_and(|own| demands.is_vendored(own));
+        let severity = if demands.strict && !is_vendored { Some(Severity::Deny) } else { severity };
         let hint = match rule {
             Rule::Specialised => {
                 "expected where the library picks them by device; --deny specialised forbids them".to_owned()
@@ -156,10 +187,10 @@ const fn loading(verdict: &MemberVerdict) -> usize {
     verdict.modules_ok.saturating_add(verdict.specialised_ok)
 }
 
-fn accepted(verdict: &MemberVerdict, rule: Rule, demands: &Demands) -> bool {
+fn accepted(verdict: &MemberVerdict, rule: Rule, demands: &Demands, allow_jit: Option<u8>) -> bool {
     let share = |part: usize, of: usize| part.saturating_mul(100).checked_div(of).unwrap_or(0);
     match rule {
-        Rule::Jit => demands.allow_jit.is_some_and(|percent| {
+        Rule::Jit => allow_jit.is_some_and(|percent| {
             // rounded up: no more than so many
             let most = usize::from(percent).saturating_mul(loading(verdict));
             verdict.compiled.saturating_mul(100) <= most

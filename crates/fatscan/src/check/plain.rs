@@ -51,12 +51,12 @@ pub(super) fn unread(report: &Report, sink: &mut Sink<'_>) {
 }
 
 /// What [`select`] left of a report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Files with device code that stayed.
     pub kept: usize,
-    /// Files with device code that were left out.
-    pub left_out: usize,
+    /// Paths of files with device code that were left out.
+    pub left_out: Vec<String>,
 }
 
 /// Leaves the files of a report that are `wanted` (all, where the list is empty) and not `excluded`, nor below a directory
@@ -67,6 +67,11 @@ pub fn select(report: &mut Report, wanted: &[Pattern], excluded: &[Pattern]) -> 
         let is_wanted = wanted.is_empty() || wanted.iter().any(|glob| glob.matches(path));
         is_wanted && !excluded.iter().any(|glob| glob.covers(path))
     };
+    retain(report, &stays)
+}
+
+/// Leaves the files of a report whose path `stays`, and what there is to say about them.
+pub fn retain(report: &mut Report, stays: &dyn Fn(&str) -> bool) -> Selection {
     let about = |report: &Report, at: &Locator| {
         let member = report.member_of(at);
         member.is_empty() || stays(&member)
@@ -79,10 +84,10 @@ pub fn select(report: &mut Report, wanted: &[Pattern], excluded: &[Pattern]) -> 
     report.unread = unread;
     let mut selection = Selection::default();
     for artefact in &mut report.artefacts {
-        let before = artefact.members.len();
+        let left_out = artefact.members.iter().filter(|member| !stays(&member.path));
+        selection.left_out.extend(left_out.map(|member| member.path.clone()));
         artefact.members.retain(|member| stays(&member.path));
         selection.kept = selection.kept.saturating_add(artefact.members.len());
-        selection.left_out = selection.left_out.saturating_add(before.saturating_sub(artefact.members.len()));
     }
     selection
 }

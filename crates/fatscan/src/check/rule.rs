@@ -75,6 +75,7 @@ rules! {
     Missing "missing" Deny "code that was declared is not in every general module";
     Extra "extra" Deny "code is there that was not declared";
     MaxSize "max-size" Deny "an artefact is larger than allowed";
+    UnmatchedFiles "unmatched-files" Deny "a table of files in the configuration matches none";
     ExpiredIgnore "expired-ignore" Deny "an ignore has reached its end";
     Refused "refused" Deny "modules whose label fits a device, and whose code its driver refuses";
     Older "older" Warn "some modules hold code for GPUs older than a device only";

@@ -1,0 +1,44 @@
+//! `fatscan schema`: what the JSON documents hold. A test keeps each file equal to the types.
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+
+use crate::failure::Failure;
+use crate::output;
+
+/// The JSON documents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Name {
+    /// Of `list`, `explain`, `env` and `check` (the default)
+    #[default]
+    Report,
+    /// Of a line of `list --format ndjson`
+    Lines,
+    /// Of `kernels`
+    Kernels,
+    /// Of `size`
+    Size,
+    /// Of `diff`
+    Diff,
+    /// Of `arch`
+    Arch,
+    /// Of `device`, and of its recordings
+    Device,
+    /// Of the `index.json` that `extract` writes
+    Extract,
+}
+
+pub(crate) fn run(name: Name) -> Result<ExitCode, Failure> {
+    let text = match name {
+        Name::Report => include_str!("../../docs/report.schema.json"),
+        Name::Lines => include_str!("../../docs/lines.schema.json"),
+        Name::Kernels => include_str!("../../docs/kernels.schema.json"),
+        Name::Size => include_str!("../../docs/size.schema.json"),
+        Name::Diff => include_str!("../../docs/diff.schema.json"),
+        Name::Arch => include_str!("../../docs/arch.schema.json"),
+        Name::Device => include_str!("../../docs/device.schema.json"),
+        Name::Extract => include_str!("../../docs/extract.schema.json"),
+    };
+    output::print(text.as_bytes())
+}
