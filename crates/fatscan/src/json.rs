@@ -3,10 +3,12 @@
 mod advice;
 mod coverage;
 mod environment;
+mod fleet;
 
 use std::collections::BTreeMap;
 
 pub use coverage::{Coverage, Covered, CoveredArch, CoveredSet, MemberCoverage};
+pub use fleet::{Fleet, FleetArtefact, FleetCell, FleetReason, Target};
 pub use environment::{Distribution, DistributionVerdict, Environment, EnvironmentVerdict, Link, Nobody, Site};
 use serde::{Deserialize, Serialize};
 
@@ -336,7 +338,7 @@ impl Document {
     pub fn new(report: &model::Report, modules: bool) -> Self {
         Self {
             schema: SCHEMA,
-            tool: Tool { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            tool: Tool::this(),
             artefacts: report.artefacts.iter().map(|artefact| Artefact::new(artefact, modules)).collect(),
             devices: None,
             diagnostics: report.diagnostics.iter().map(Diagnostic::from).collect(),
@@ -646,8 +648,25 @@ impl Document {
     /// The document of a check.
     #[must_use]
     pub fn checked(report: &model::Report, judgement: &crate::Judgement, outcome: &crate::check::Outcome) -> Self {
-        let summary = outcome.summary();
-        let findings = outcome.findings.iter().map(|finding| Finding {
+        let findings = outcome.findings.iter().map(Finding::new);
+        let assumptions = outcome.assumptions.iter().map(|own| Assumption {
+            artefact: report.artefacts.get(own.artefact).map(|artefact| artefact.path.clone()).unwrap_or_default(),
+            devices: own.devices.clone(),
+            driver: own.driver.map(|driver| driver.to_string()),
+            texts: own.texts.clone(),
+        });
+        Self {
+            assumptions: Some(assumptions.collect()),
+            findings: Some(findings.collect()),
+            summary: Some(Summary::new(outcome)),
+            ..Self::judged(report, judgement, false)
+        }
+    }
+}
+
+impl Finding {
+    fn new(finding: &crate::check::Finding) -> Self {
+        Self {
             rule: finding.rule.id().to_owned(),
             level: finding.severity.name().to_owned(),
             place: finding.at.to_string(),
@@ -661,26 +680,27 @@ impl Document {
             message: finding.message.clone(),
             hint: finding.hint.clone(),
             ignored_by: finding.ignored_by.clone(),
-        });
-        let assumptions = outcome.assumptions.iter().map(|own| Assumption {
-            artefact: report.artefacts.get(own.artefact).map(|artefact| artefact.path.clone()).unwrap_or_default(),
-            devices: own.devices.clone(),
-            driver: own.driver.map(|driver| driver.to_string()),
-            texts: own.texts.clone(),
-        });
-        Self {
-            assumptions: Some(assumptions.collect()),
-            findings: Some(findings.collect()),
-            summary: Some(Summary {
-                passed: outcome.passed(),
-                errors: number(summary.errors),
-                warnings: number(summary.warnings),
-                notes: number(summary.notes),
-                ignored: number(summary.ignored),
-                allowed: number(summary.allowed),
-            }),
-            ..Self::judged(report, judgement, false)
         }
+    }
+}
+
+impl Summary {
+    fn new(outcome: &crate::check::Outcome) -> Self {
+        let summary = outcome.summary();
+        Self {
+            passed: outcome.passed(),
+            errors: number(summary.errors),
+            warnings: number(summary.warnings),
+            notes: number(summary.notes),
+            ignored: number(summary.ignored),
+            allowed: number(summary.allowed),
+        }
+    }
+}
+
+impl Tool {
+    fn this() -> Self {
+        Self { name: "fatscan".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
     }
 }
 

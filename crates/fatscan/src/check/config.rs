@@ -78,6 +78,8 @@ pub struct Fleet {
     pub driver: Option<String>,
     /// CUDA version of the driver.
     pub driver_cuda: Option<String>,
+    /// PTX is enough there: a percentage of the modules that load; the configuration's own where none is given.
+    pub allow_jit: Option<u8>,
 }
 
 /// Why a configuration cannot be used: the parser's words with line and column, or a value that means nothing.
@@ -126,6 +128,7 @@ struct RawFleet {
     gpus: Vec<String>,
     driver: Option<String>,
     driver_cuda: Option<String>,
+    allow_jit: Option<Spanned<toml::Value>>,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +138,7 @@ struct RawGroup {
     gpus: Vec<String>,
     driver: Option<String>,
     driver_cuda: Option<String>,
+    allow_jit: Option<Spanned<toml::Value>>,
 }
 
 #[derive(Deserialize)]
@@ -186,31 +190,25 @@ impl Config {
                 expires,
             });
         }
-        let fleets = raw.fleet.into_iter().map(|(name, fleet)| Fleet {
-            name,
-            gpus: fleet.gpus,
-            driver: fleet.driver,
-            driver_cuda: fleet.driver_cuda,
-        });
-        let any_of = raw.any_of.into_iter().map(|group| Fleet {
-            name: group.name,
-            gpus: group.gpus,
-            driver: group.driver,
-            driver_cuda: group.driver_cuda,
-        });
+        let allow_jit = |value: Option<Spanned<toml::Value>>| value.map(|value| jit(&value, &at)).transpose();
+        let fleet = |name: String, fleet: RawFleet| {
+            let allow_jit = allow_jit(fleet.allow_jit)?;
+            Ok(Fleet { name, gpus: fleet.gpus, driver: fleet.driver, driver_cuda: fleet.driver_cuda, allow_jit })
+        };
+        let fleets: Result<_, ConfigError> = raw.fleet.into_iter().map(|(name, own)| fleet(name, own)).collect();
+        let of_group = |own: RawGroup| {
+            let RawGroup { name, gpus, driver, driver_cuda, allow_jit } = own;
+            fleet(name, RawFleet { gpus, driver, driver_cuda, allow_jit })
+        };
+        let any_of: Result<_, ConfigError> = raw.any_of.into_iter().map(of_group).collect();
         let percent = |number: Spanned<u8>| match *number.get_ref() {
             value if value <= 100 => Ok(value),
             other => Err(at(number.span(), format!("allow-partial: {other} is no percentage"))),
         };
-        let allow_jit = |value: Spanned<toml::Value>| match value.get_ref() {
-            toml::Value::Boolean(allowed) => Ok(allowed.then_some(100)),
-            toml::Value::Integer(percent @ 0..=100) => Ok(u8::try_from(*percent).ok()),
-            _ => Err(at(value.span(), "allow-jit: neither true nor false nor a percentage".to_owned())),
-        };
         let no_device_code =
             |word: Spanned<String>| no_device_code(word.get_ref()).map_err(|error| at(word.span(), error));
         Ok(Self {
-            allow_jit: raw.allow_jit.map(allow_jit).transpose()?.flatten(),
+            allow_jit: allow_jit(raw.allow_jit)?.filter(|percent| *percent > 0),
             allow_partial: raw.allow_partial.map(percent).transpose()?,
             allow_unknown: raw.allow_unknown,
             contains: raw.contains,
@@ -218,8 +216,8 @@ impl Config {
             host: raw.host,
             max_size: raw.max_size,
             no_device_code: raw.no_device_code.map(no_device_code).transpose()?,
-            fleets: fleets.collect(),
-            any_of: any_of.collect(),
+            fleets: fleets?,
+            any_of: any_of?,
             levels: levels(raw.levels)?,
             by_file: raw
                 .files
@@ -228,6 +226,18 @@ impl Config {
                 .collect::<Result<_, ConfigError>>()?,
             ignores,
         })
+    }
+}
+
+/// `true`, `false` or a percentage.
+fn jit(
+    value: &Spanned<toml::Value>,
+    at: &dyn Fn(std::ops::Range<usize>, String) -> ConfigError,
+) -> Result<u8, ConfigError> {
+    match value.get_ref() {
+        toml::Value::Boolean(allowed) => Ok(if *allowed { 100 } else { 0 }),
+        toml::Value::Integer(percent @ 0..=100) => Ok(u8::try_from(*percent).unwrap_or(100)),
+        _ => Err(at(value.span(), "allow-jit: neither true nor false nor a percentage".to_owned())),
     }
 }
 

@@ -34,6 +34,8 @@ use crate::pattern::Pattern;
 pub struct Demands {
     /// Of the modules that load so many in a hundred may be compiled from PTX at first use; none where it is not given.
     pub allow_jit: Option<u8>,
+    /// The same on some devices, by their indices in the judgement: those of a fleet with a rule of its own.
+    pub allow_jit_on: BTreeMap<usize, u8>,
     /// A file is enough of whose modules at least this percentage loads.
     pub allow_partial: Option<u8>,
     /// What is uncertain passes.

@@ -84,7 +84,7 @@ fn unmet(judged: &ArtefactJudgement, index: usize, judgement: &Judgement, demand
         let Some(member) = part.members.first() else { continue };
         let verdict = part.verdict;
         let Some(rule) = rule(verdict) else { continue };
-        if !accepted(verdict, rule, demands) {
+        if !accepted(verdict, rule, demands, demands.allow_jit_of(index)) {
             let together = match part.members.len() {
                 1 => String::new(),
                 number => format!("{number} loose files together: "),
@@ -151,15 +151,22 @@ const fn rule(verdict: &MemberVerdict) -> Option<Rule> {
     }
 }
 
+impl Demands {
+    /// The percentage of modules that may be compiled on a device: that of its fleet, else that of all.
+    fn allow_jit_of(&self, device: usize) -> Option<u8> {
+        self.allow_jit_on.get(&device).copied().or(self.allow_jit)
+    }
+}
+
 /// Modules that load now.
 const fn loading(verdict: &MemberVerdict) -> usize {
     verdict.modules_ok.saturating_add(verdict.specialised_ok)
 }
 
-fn accepted(verdict: &MemberVerdict, rule: Rule, demands: &Demands) -> bool {
+fn accepted(verdict: &MemberVerdict, rule: Rule, demands: &Demands, allow_jit: Option<u8>) -> bool {
     let share = |part: usize, of: usize| part.saturating_mul(100).checked_div(of).unwrap_or(0);
     match rule {
-        Rule::Jit => demands.allow_jit.is_some_and(|percent| {
+        Rule::Jit => allow_jit.is_some_and(|percent| {
             // rounded up: no more than so many
             let most = usize::from(percent).saturating_mul(loading(verdict));
             verdict.compiled.saturating_mul(100) <= most
