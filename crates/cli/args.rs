@@ -27,6 +27,8 @@ pub(crate) enum Command {
     Env(EnvArgs),
     /// Let a wheel or library pass or fail: the gate for continuous integration
     Check(Box<CheckArgs>),
+    /// Show which of many wheels, libraries or packages run on which of many GPUs: one table, also as a web page
+    Fleet(Box<FleetArgs>),
     /// List the kernels by architecture, and those that one lacks
     Kernels(KernelsArgs),
     /// Tell what device code costs in bytes
@@ -39,8 +41,8 @@ pub(crate) enum Command {
     Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
     Arch(ArchArgs),
-    /// Print the JSON schema of `--format json`
-    Schema,
+    /// Print the JSON schema of `--format json`: of a report, or of a table of `fleet`
+    Schema(SchemaArgs),
     /// Print a script that completes the command line: `fatscan completions bash > fatscan.bash`
     Completions(CompletionsArgs),
     /// Print the manual page, or that of one command: `fatscan man check | man -l -`
@@ -240,7 +242,7 @@ impl TargetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DriverArgs {
-    /// Version of the driver, as nvidia-smi shows it: 535.183.01
+    /// Version of the driver, as nvidia-smi shows it: 535.183.01; or both ends of a range: 535..580
     #[arg(long, value_name = "VERSION")]
     pub(crate) driver: Option<String>,
     /// CUDA version of the driver, as nvidia-smi shows it: 12.4
@@ -368,6 +370,91 @@ pub(crate) enum CheckFormat {
     Junit,
     /// A table for a pull request
     Markdown,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  fatscan fleet dist/*.whl --config fleet.toml
+  fatscan fleet dist/*.whl --gpu T4,A100,H100 --driver 535.183.01 --driver 580.65.06
+  fatscan fleet .venv --gpu 7.5,8.0,9.0 --allow-jit
+  fatscan fleet dist/*.whl --config fleet.toml --format html > fleet.html
+
+Exit code, the same in every format and as for `check`: 0 all of it runs on every target; 1 something does not, is damaged or was not read; 2 could not judge: a wrong argument, a broken configuration, nothing readable. 2 beats 1.")]
+pub(crate) struct FleetArgs {
+    /// As for `list`; of an environment, as for `env`, each distribution is a row
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Targets by name: the fleets of a configuration of `check`, with what else it demands
+    #[arg(long, value_name = "FILE", help_heading = "Targets")]
+    pub(crate) config: Option<String>,
+    /// GPUs, as for `check --require`; each with each --driver is a target
+    #[arg(long, value_name = "GPU", help_heading = "Targets")]
+    pub(crate) gpu: Vec<String>,
+    /// A version of the driver for --gpu, or both ends of a range: 535.183.01, 535..580; may be given several times
+    #[arg(long, value_name = "VERSION", help_heading = "Targets")]
+    pub(crate) driver: Vec<String>,
+    /// The same by the CUDA version of the driver: 12.4
+    #[arg(long, value_name = "CUDA", help_heading = "Targets")]
+    pub(crate) driver_cuda: Vec<String>,
+    /// The GPUs and the driver that `fatscan device --record` noted on a machine; may be given several times
+    #[arg(long, value_name = "FILE", help_heading = "Targets")]
+    pub(crate) recording: Vec<PathBuf>,
+    /// The GPUs of this machine
+    #[arg(long, help_heading = "Targets")]
+    pub(crate) device: bool,
+    /// PTX that the driver compiles is enough: for all modules that load, or for at most PERCENT of them
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "100",
+          value_parser = clap::value_parser!(u8).range(0..=100), help_heading = "What passes")]
+    pub(crate) allow_jit: Option<u8>,
+    /// A file is enough of whose modules at least PERCENT load
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = clap::value_parser!(u8).range(0..=100), help_heading = "What passes")]
+    pub(crate) allow_partial: Option<u8>,
+    /// What is uncertain passes
+    #[arg(long, help_heading = "What passes")]
+    pub(crate) allow_unknown: bool,
+    /// What an artefact without device code does; distributions of an environment pass
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "What passes")]
+    pub(crate) no_device_code: Option<NoDeviceCode>,
+    /// Findings in this report of an earlier `check --format json` do not count
+    #[arg(long, value_name = "FILE", help_heading = "What passes")]
+    pub(crate) baseline: Option<String>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = FleetFormat::Table)]
+    pub(crate) format: FleetFormat,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FleetFormat {
+    /// For people
+    Table,
+    /// One document, see `fatscan schema fleet`
+    Json,
+    /// A line for each artefact and target; what begins like a formula has an apostrophe before it
+    Csv,
+    /// A table for issues and pull requests
+    Markdown,
+    /// One page for a browser, which loads nothing else
+    Html,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Which document
+    #[arg(value_enum, value_name = "DOCUMENT", default_value_t = SchemaOf::Report)]
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// Of list, explain, env and check
+    Report,
+    /// Of fleet
+    Fleet,
 }
 
 #[derive(Debug, Args)]

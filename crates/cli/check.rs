@@ -1,10 +1,12 @@
 //! `fatscan check`: words typed and the configuration become demands.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use fatscan::check::{Baseline, Config, Date, Demands, Group, Rule, Severity, check, select};
+use fatscan::check::{Baseline, Config, Date, Demands, Fleet, Group, Outcome, Rule, Severity, check, select};
+use fatscan::fleet::{Board, Target};
 use fatscan::json::Document;
-use fatscan::{Owners, Pattern, Policy, Report};
+use fatscan::{Judgement, Owners, Pattern, Policy, Report};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
@@ -12,27 +14,96 @@ use crate::args::{CheckArgs, CheckFormat, DriverArgs, Files, NoDeviceCode};
 use crate::failure::{CANNOT, Failure};
 use crate::{device, env, list, render, size, target};
 
-pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let config = match &args.config {
-        Some(path) => {
-            let text = read(path, "--config")?;
-            Config::parse(&text).map_err(|error| Failure::of_lines(&format!("--config `{path}`"), &error.text))?
+/// What was scanned, judged and checked.
+pub(crate) struct Judged {
+    pub(crate) report: Report,
+    pub(crate) judgement: Judgement,
+    pub(crate) outcome: Outcome,
+    /// What the GPUs are that must run it.
+    pub(crate) targets: Vec<Target>,
+    /// Why some of them could not be asked.
+    pub(crate) unjudged: Option<Failure>,
+}
+
+/// Devices that are no fleet of a configuration, perhaps under a name.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Typed {
+    pub(crate) name: Option<String>,
+    pub(crate) devices: Vec<Device>,
+}
+
+impl Judged {
+    /// The exit code.
+    pub(crate) fn code(self) -> ExitCode {
+        if let Some(failure) = self.unjudged {
+            return failure.report();
         }
-        None => Config::default(),
-    };
+        if self.report.artefacts.is_empty() {
+            return ExitCode::from(CANNOT);
+        }
+        if self.outcome.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+/// The configuration that was named.
+pub(crate) fn config(args: &CheckArgs) -> Result<Config, Failure> {
+    let Some(path) = &args.config else { return Ok(Config::default()) };
+    let text = read(path, "--config")?;
+    Config::parse(&text).map_err(|error| Failure::of_lines(&format!("--config `{path}`"), &error.text))
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let seen = judged(args, &config(args)?, Vec::new(), &|report| choose(report, args))?;
+    let Judged { report, judgement, outcome, .. } = &seen;
+    match args.format {
+        CheckFormat::Table => {
+            let board = Board::of(report, judgement, outcome, seen.targets.clone(), &[]);
+            render::check::table(report, judgement, outcome, &board)?;
+        }
+        CheckFormat::Json => {
+            let document = Document::checked(report, judgement, outcome);
+            render::explain::json(&document.with_remedies(report, judgement, &Owners::find(report)))?;
+        }
+        CheckFormat::Sarif => render::check::sarif(report, outcome)?,
+        CheckFormat::Github => render::check::github(report, outcome)?,
+        CheckFormat::Junit => render::check::junit(report, outcome)?,
+        CheckFormat::Markdown => render::check::markdown(report, judgement, outcome)?,
+    }
+    Ok(seen.code())
+}
+
+/// Scans, judges and checks. `typed` are devices beside those of the flags and of the configuration, `choose` leaves in the
+/// report what is asked for.
+pub(crate) fn judged(
+    args: &CheckArgs,
+    config: &Config,
+    typed: Vec<Typed>,
+    choose: &dyn Fn(&mut Report) -> Result<(), Failure>,
+) -> Result<Judged, Failure> {
     let mut devices = Vec::new();
     let mut fleets = Vec::new();
-    let mut demands = demands(args, &config)?;
+    let mut targets = Vec::new();
+    let mut demands = demands(args, config)?;
+    for Typed { name, devices: own } in typed {
+        targets.extend(Target::each(&own, devices.len(), name.as_deref(), demands.allow_jit));
+        devices.extend(own);
+        fleets.resize(devices.len(), name);
+    }
     // without a device the other demands are judged all the same, and the answer is "could not judge"
     let mut unjudged = None;
     if args.device || args.recording.is_some() {
         match device::devices(args.recording.as_deref(), &args.driver) {
-            Ok(found) => devices.extend(found),
+            Ok(found) => {
+                targets.extend(Target::each(&found, devices.len(), None, demands.allow_jit));
+                devices.extend(found);
+            }
             Err(failure) => unjudged = Some(failure),
         }
     }
     if !args.require.is_empty() {
-        devices.extend(named(&args.require, &args.driver, "--require")?);
+        let own = named(&args.require, &args.driver, "--require")?;
+        targets.extend(Target::each(&own, devices.len(), None, demands.allow_jit));
+        devices.extend(own);
     }
     let file = format!("--config `{}`", args.config.as_deref().unwrap_or_default());
     for fleet in &config.fleets {
@@ -40,14 +111,23 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         let own = named(&fleet.gpus, &driver, &format!("fleet `{}`", fleet.name));
         let own = own.map_err(|failure| failure.within(&file))?;
         fleets.resize(devices.len(), None);
+        allow_jit(&mut demands, devices.len(), own.len(), fleet);
+        targets.extend(targets_of(fleet, &own, devices.len(), &demands));
         fleets.resize(devices.len().saturating_add(own.len()), Some(fleet.name.clone()));
         devices.extend(own);
     }
     for group in &config.any_of {
+        if group.driver.as_ref().is_some_and(|driver| driver.contains("..")) {
+            let text = format!("any-of `{}`: one driver of a range is not enough", group.name);
+            return Err(Failure::with_hint(text, "make a fleet of it, or name one driver").within(&file));
+        }
         let driver = DriverArgs { driver: group.driver.clone(), driver_cuda: group.driver_cuda.clone() };
         let own = named(&group.gpus, &driver, &format!("any-of `{}`", group.name));
         let own = own.map_err(|failure| failure.within(&file))?;
         let first = devices.len();
+        allow_jit(&mut demands, first, own.len(), group);
+        let one_of = |target| Target { is_one_of: true, ..target };
+        targets.extend(targets_of(group, &own, first, &demands).into_iter().map(one_of));
         fleets.resize(first, None);
         fleets.resize(first.saturating_add(own.len()), Some(group.name.clone()));
         devices.extend(own);
@@ -77,28 +157,21 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     // what is left out is read all the same: a gate that leaves out everything is to say so
     let files = Files { exclude: Vec::new(), group_by: args.files.group_by };
     let request = list::Request { paths: &paths, files: &files, common: &args.common };
-    let (report, mut judgement) =
-        list::judged(&request, depths, &devices, &policy, wants_all, |report| choose(report, args))?;
+    let (report, mut judgement) = list::judged(&request, depths, &devices, &policy, wants_all, choose)?;
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
-    match args.format {
-        CheckFormat::Table => render::check::table(&report, &judgement, &outcome)?,
-        CheckFormat::Json => {
-            let document = Document::checked(&report, &judgement, &outcome);
-            render::explain::json(&document.with_remedies(&report, &judgement, &Owners::find(&report)))?;
-        }
-        CheckFormat::Sarif => render::check::sarif(&report, &outcome)?,
-        CheckFormat::Github => render::check::github(&report, &outcome)?,
-        CheckFormat::Junit => render::check::junit(&report, &outcome)?,
-        CheckFormat::Markdown => render::check::markdown(&report, &judgement, &outcome)?,
-    }
-    if let Some(failure) = unjudged {
-        return Ok(failure.report());
-    }
-    if report.artefacts.is_empty() {
-        return Ok(ExitCode::from(CANNOT));
-    }
-    Ok(if outcome.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(Judged { report, judgement, outcome, targets, unjudged })
+}
+
+/// The targets of a fleet whose devices come at `first`.
+fn targets_of(fleet: &Fleet, devices: &[Device], first: usize, demands: &Demands) -> Vec<Target> {
+    Target::each(devices, first, Some(&fleet.name), fleet.allow_jit.or(demands.allow_jit))
+}
+
+/// What a fleet says of code that is compiled, for its devices.
+fn allow_jit(demands: &mut Demands, first: usize, count: usize, fleet: &Fleet) {
+    let own = fleet.allow_jit.into_iter().flat_map(|percent| (first..).take(count).map(move |index| (index, percent)));
+    demands.allow_jit_on.extend(own);
 }
 
 /// Devices by their names; code where a device is wanted is pointed to `--contains`.
@@ -191,6 +264,7 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
     };
     Ok(Demands {
         allow_jit: args.allow_jit.or(config.allow_jit),
+        allow_jit_on: BTreeMap::new(),
         allow_partial: args.allow_partial.or(config.allow_partial),
         allow_unknown: args.allow_unknown || config.allow_unknown == Some(true),
         contains,
@@ -222,7 +296,7 @@ fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
 }
 
 /// Leaves the files that were asked for.
-fn choose(report: &mut Report, args: &CheckArgs) -> Result<(), Failure> {
+pub(crate) fn choose(report: &mut Report, args: &CheckArgs) -> Result<(), Failure> {
     let (wanted, excluded) = (patterns(&args.member, "--member")?, patterns(&args.files.exclude, "--exclude")?);
     let selection = select(report, &wanted, &excluded);
     // an artefact that the patterns emptied is not one without device code

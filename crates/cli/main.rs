@@ -10,6 +10,7 @@ mod escape;
 mod explain;
 mod extract;
 mod failure;
+mod fleet;
 mod kernels;
 mod list;
 mod output;
@@ -37,13 +38,14 @@ fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         Some(args::Command::Explain(explain)) => explain::run(&explain),
         Some(args::Command::Env(env)) => env::run(&env),
         Some(args::Command::Check(check)) => check::run(&check),
+        Some(args::Command::Fleet(fleet)) => fleet::run(&fleet),
         Some(args::Command::Kernels(kernels)) => kernels::run(&kernels),
         Some(args::Command::Size(size)) => size::run(&size),
         Some(args::Command::Diff(diff)) => diff::run(&diff),
         Some(args::Command::Extract(extract)) => extract::run(&extract),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
-        Some(args::Command::Schema) => output::schema(),
+        Some(args::Command::Schema(schema)) => output::schema(schema.of),
         Some(args::Command::Completions(completions)) => shell::completions(&completions),
         Some(args::Command::Man(man)) => shell::man(&man),
     }

@@ -11,11 +11,13 @@ use anstyle::{AnsiColor, Style};
 use clap::error::ContextValue;
 use fatscan::{Code, Diagnostic, Level};
 
+use crate::args::SchemaOf;
 use crate::escape;
 use crate::failure::{CANNOT, Failure};
 
-/// The schema that a test keeps equal to the types.
+/// The schemas that a test keeps equal to the types.
 const SCHEMA: &str = include_str!("../../docs/report.schema.json");
+const FLEET: &str = include_str!("../../docs/fleet.schema.json");
 
 /// Whether standard error could not take what was said, for another reason than a closed pipe.
 static UNSAID: AtomicBool = AtomicBool::new(false);
@@ -77,8 +79,12 @@ pub(crate) fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) fn schema() -> Result<ExitCode, Failure> {
-    print(SCHEMA.as_bytes())
+pub(crate) fn schema(of: SchemaOf) -> Result<ExitCode, Failure> {
+    let text = match of {
+        SchemaOf::Report => SCHEMA,
+        SchemaOf::Fleet => FLEET,
+    };
+    print(text.as_bytes())
 }
 
 /// The help and the version that were asked for, or what is wrong with the words typed.

@@ -1,3 +1,4 @@
+use gpu_arch::DriverVersion;
 use gpu_arch::rules::{Device, Verdict};
 
 use super::Target;
@@ -21,6 +22,8 @@ pub struct Cell {
     pub fails: bool,
     /// Why, as an index of [`super::Board::reasons`]; of what is native where there is something to say.
     pub reason: Option<usize>,
+    /// The oldest driver that it needs, where the target names none and a new enough one was assumed.
+    pub assumes: Option<DriverVersion>,
 }
 
 /// The colour of a cell.
@@ -115,8 +118,13 @@ pub(super) fn make(
         texts.push(format!("one GPU of `{group}` is enough"));
     }
     let is_limited = verdict.is_usable() && states.iter().any(|(_, state)| state.is_limited);
-    let cell =
-        Cell { verdict: Some(verdict), is_limited, is_doubtful: whole.doubt.is_some(), fails, reason: None };
+    let needs = |device: &usize| {
+        let is_unknown = seen.judgement.devices.get(*device)?.driver.is_unknown();
+        judged.verdicts.get(*device)?.verdict.needs_driver.filter(|_| is_unknown && verdict != Verdict::NotCovered)
+    };
+    let assumes = target.devices.iter().filter_map(needs).max();
+    let is_doubtful = whole.doubt.is_some();
+    let cell = Cell { verdict: Some(verdict), is_limited, is_doubtful, fails, reason: None, assumes };
     Made { cell, text: (!texts.is_empty()).then(|| texts.join("; ")) }
 }
 

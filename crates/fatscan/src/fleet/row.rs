@@ -205,7 +205,7 @@ fn unreadable(board: &mut Board, name: String, finding: &Finding) {
     let cells = board.targets.len();
     let reason =
         board.reason(Reason { verdict: None, fails, is_doubtful: true, text: finding.message.clone(), cells });
-    let cell = Cell { verdict: None, is_limited: false, is_doubtful: true, fails, reason: Some(reason) };
+    let cell = Cell { verdict: None, is_limited: false, is_doubtful: true, fails, reason: Some(reason), assumes: None };
     let cells = vec![cell; cells];
     board.rows.push(Row { name, artefact: None, environment: None, cells, notes: Vec::new() });
 }

@@ -2,7 +2,6 @@ use gpu_arch::rules::Device;
 
 /// A column: a GPU with its driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Target {
     /// What it is called; in a [`super::Board`] no two are called the same.
     pub name: String,

@@ -84,6 +84,8 @@ pub struct FleetCell {
     pub grade: String,
     /// Its reason, by its place in the list of reasons.
     pub reason: Option<u64>,
+    /// The oldest driver that it needs, where the target names none and a new enough one was assumed.
+    pub assumes_driver: Option<String>,
 }
 
 /// Why cells are not simply native.
@@ -143,6 +145,7 @@ impl FleetArtefact {
             passes: !cell.fails,
             grade: cell.grade().name().to_owned(),
             reason: cell.reason.map(number),
+            assumes_driver: cell.assumes.map(|driver| driver.to_string()),
         });
         Self {
             path: row.name.clone(),
