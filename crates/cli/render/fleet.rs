@@ -20,7 +20,7 @@ use crate::{escape, output};
 pub(crate) use csv::csv;
 pub(super) use labels::labels;
 pub(crate) use markdown::markdown;
-pub(crate) use text::{compact, text};
+pub(crate) use text::{compact, installed, text};
 
 pub(crate) fn json(document: &json::Fleet) -> io::Result<()> {
     let mut out = output::data();
@@ -56,11 +56,12 @@ pub(super) fn ending(board: &Board, outcome: &Outcome) -> (&'static str, String)
     let word = if outcome.passed() { "passed" } else { "failed" };
     let all = count(board.rows.len(), "artefact", "artefacts");
     let targets = count(board.targets.len(), "target", "targets");
-    let failing = board.rows.iter().filter(|row| row.fails()).count();
+    let passing = board.rows.iter().filter(|row| !row.fails()).count();
     let cells = board.cells(Grade::Good).saturating_add(board.cells(Grade::Fair));
     let sum = cells.saturating_add(board.cells(Grade::Bad));
-    let fails = if failing == 1 { "fails" } else { "fail" };
-    (word, format!("{failing} of {all} {fails} on {targets}; {cells} of {sum} cells pass"))
+    let on = if board.targets.len() == 1 { "on 1 target".to_owned() } else { format!("on all {targets}") };
+    let verb = if passing == 1 { "passes" } else { "pass" };
+    (word, format!("{passing} of {all} {verb} {on}; {cells} of {sum} cells pass"))
 }
 
 /// Findings that fail the check and are in no cell.

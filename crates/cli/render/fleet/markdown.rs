@@ -41,7 +41,7 @@ pub(crate) fn markdown(report: &Report, outcome: &Outcome, board: &Board, origin
     for finding in beside(board, outcome) {
         writeln!(out, "- **{}** {}: {}", finding.rule, md(&finding.at.to_string()), md(&finding.message))?;
     }
-    let said = assumptions(board, &names).into_iter().chain(super::text::installed(board, origins));
+    let said = assumptions(board, &names).into_iter().chain(super::installed(board, origins));
     for text in said {
         writeln!(out, "{}\n", md(&text))?;
     }

@@ -73,7 +73,7 @@ pub(crate) fn compact(out: &mut impl Write, report: &Report, board: &Board) -> i
 }
 
 /// What environments hold beside the rows.
-pub(super) fn installed(board: &Board, origins: &Origins) -> Vec<String> {
+pub(crate) fn installed(board: &Board, origins: &Origins) -> Vec<String> {
     let each = origins.installed.iter().map(|(path, all)| {
         let own = board.rows.iter().filter(|row| row.environment.as_ref() == Some(path)).count();
         let without = all.saturating_sub(own);
@@ -116,7 +116,7 @@ fn head(target: &Target) -> [String; 3] {
             format!("{}..{}", short(oldest), short(newest))
         },
     );
-    [fleet, &target.gpu, &driver].map(|text| cut(&escape::text(text), HEAD))
+    [fleet, target.short(), &driver].map(|text| cut(&escape::text(text), HEAD))
 }
 
 fn branch(driver: &str) -> String {
@@ -173,7 +173,7 @@ impl Page<'_> {
         let sum = |own: &[usize]| own.iter().map(|own| own.saturating_add(GAP)).fold(0, usize::saturating_add);
         // the names are cut where that leaves the table in one piece, or where they would leave no room for it
         let room = self.width.saturating_sub(sum(&columns));
-        let most = if room >= NAME { room } else { self.width.saturating_mul(2) / 5 };
+        let most = if room >= NAME { room } else { self.width / 3 };
         let name = names.min(most.max(NAME));
         let mut first = 0;
         while first < columns.len() {
@@ -224,7 +224,9 @@ impl Page<'_> {
             let style = if line == 1 { BOLD } else { DIM };
             writeln!(out, "{style}{}{style:#}", row.trim_end())?;
         }
-        for (row, title) in rows {
+        // what is about all targets is said with the first ones
+        let shown = rows.iter().filter(|(row, _)| own.start == 0 || self.everywhere(row).is_none());
+        for (row, title) in shown {
             let title = cut(&self.title(row, title), name);
             write!(out, "{title:<name$}")?;
             if let Some(cell) = self.everywhere(row) {

@@ -113,7 +113,7 @@ struct RawConfig {
     #[serde(default)]
     levels: RawLevels,
     #[serde(default)]
-    fleet: BTreeMap<String, RawFleet>,
+    fleet: BTreeMap<Spanned<String>, RawFleet>,
     #[serde(default)]
     any_of: Vec<RawGroup>,
     #[serde(default)]
@@ -195,7 +195,11 @@ impl Config {
             let allow_jit = allow_jit(fleet.allow_jit)?;
             Ok(Fleet { name, gpus: fleet.gpus, driver: fleet.driver, driver_cuda: fleet.driver_cuda, allow_jit })
         };
-        let fleets: Result<_, ConfigError> = raw.fleet.into_iter().map(|(name, own)| fleet(name, own)).collect();
+        // in the order of the file
+        let mut named: Vec<(Spanned<String>, RawFleet)> = raw.fleet.into_iter().collect();
+        named.sort_by_key(|(name, _)| name.span().start);
+        let fleets: Result<_, ConfigError> =
+            named.into_iter().map(|(name, own)| fleet(name.into_inner(), own)).collect();
         let of_group = |own: RawGroup| {
             let RawGroup { name, gpus, driver, driver_cuda, allow_jit } = own;
             fleet(name, RawFleet { gpus, driver, driver_cuda, allow_jit })

@@ -92,8 +92,13 @@ pub(super) fn make(
     (artefact, judged): (&Artefact, &ArtefactJudgement),
     whole: &Whole<'_>,
 ) -> Made {
-    let states: Vec<(usize, State)> =
-        target.devices.iter().map(|device| (*device, state(artefact, judged, *device))).collect();
+    let of = |device: &usize| {
+        let mut state = state(artefact, judged, *device);
+        // what is so of every file needs no file
+        state.reason = shared(judged, *device).filter(|_| !state.verdict.is_usable()).or(state.reason);
+        (*device, state)
+    };
+    let states: Vec<(usize, State)> = target.devices.iter().map(of).collect();
     let verdict = states.iter().map(|(_, state)| state.verdict).max().unwrap_or(Verdict::NoDeviceCode);
     let is_here = |finding: &&&Finding| match &finding.device {
         Some(on) => target.devices.iter().any(|device| seen.ids.get(*device) == Some(&on.id)),
@@ -128,12 +133,19 @@ pub(super) fn make(
     Made { cell, text: (!texts.is_empty()).then(|| texts.join("; ")) }
 }
 
-/// The reason of one device, or of the ends of a range where they differ.
+/// The first reason of all parts that count, where they have one.
+fn shared(judged: &ArtefactJudgement, device: usize) -> Option<String> {
+    let parts = standing(judged, device);
+    let mut texts = parts.iter().map(|part| part.verdict.reasons.first().map(|reason| &reason.text));
+    let first = texts.next()??;
+    texts.all(|text| text == Some(first)).then(|| first.clone())
+}
+
+/// The reason of one device. Of a range that of its newest driver, where that changes nothing, else of both ends.
 fn reason(seen: &Seen<'_>, states: &[(usize, State)]) -> Option<String> {
-    let (_, first) = states.first()?;
-    let is_same = states.iter().all(|(_, state)| (state.verdict, &state.reason) == (first.verdict, &first.reason));
-    if is_same {
-        return first.reason.clone();
+    let (_, last) = states.last()?;
+    if states.iter().all(|(_, state)| state.verdict == last.verdict) {
+        return last.reason.clone();
     }
     let of = |(device, state): &(usize, State)| {
         let driver = seen.judgement.devices.get(*device).map(with).unwrap_or_default();

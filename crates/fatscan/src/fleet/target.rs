@@ -50,6 +50,15 @@ impl Target {
     }
 }
 
+impl Target {
+    /// The GPU without the words that most names begin with: `RTX 4090`.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        let name = self.gpu.strip_prefix("NVIDIA ").unwrap_or(&self.gpu);
+        name.strip_prefix("GeForce ").unwrap_or(name)
+    }
+}
+
 fn driver(device: &Device) -> String {
     match (device.driver.version, device.driver.cuda) {
         (Some(version), None) => version.to_string(),
@@ -64,8 +73,8 @@ fn driver(device: &Device) -> String {
 pub(super) fn named(mut targets: Vec<Target>) -> Vec<Target> {
     let base = |target: &Target| match &target.fleet {
         Some(fleet) if targets.iter().filter(|own| own.fleet.as_ref() == Some(fleet)).count() == 1 => fleet.clone(),
-        Some(fleet) => format!("{fleet}/{}", target.gpu),
-        None => target.gpu.clone(),
+        Some(fleet) => format!("{fleet}/{}", target.short()),
+        None => target.short().to_owned(),
     };
     let bases: Vec<String> = targets.iter().map(base).collect();
     let mut names: Vec<String> = Vec::with_capacity(bases.len());
