@@ -57,8 +57,7 @@ pub(crate) fn run(args: &FleetArgs) -> Result<ExitCode, Failure> {
         artefact.and_then(|own| origins.artefacts.get(own)).is_some_and(|own| own.environment.is_some())
     };
     seen.outcome.findings.retain(|own| own.rule != Rule::NoDeviceCode || !is_installed(own.artefact));
-    let board =
-        Board::of(&seen.report, &seen.judgement, &seen.outcome, seen.targets.clone(), &origins.artefacts);
+    let board = Board::of(&seen.report, &seen.judgement, &seen.outcome, seen.targets.clone(), &origins.artefacts);
     let Judged { report, outcome, .. } = &seen;
     match args.format {
         FleetFormat::Table => render::fleet::text(report, outcome, &board, &origins)?,

@@ -21,6 +21,19 @@ fn say(text: &str) -> Cow<'_, str> {
     escape::text(text)
 }
 
+/// A sentence, with what stands between backticks as code.
+fn prose(text: &str) -> Markup {
+    let text = say(text);
+    let is_even = text.matches('`').count() % 2 == 0;
+    html! {
+        @if is_even {
+            @for (index, part) in text.split('`').enumerate() {
+                @if index % 2 == 0 { (part) } @else { code { (part) } }
+            }
+        } @else { (text) }
+    }
+}
+
 /// A whole page. Nothing may be loaded, and no script or style but these two runs, whatever the names in it are.
 fn page(title: &str, body: &Markup) -> Markup {
     let policy = format!(

@@ -8,8 +8,8 @@ mod fleet;
 use std::collections::BTreeMap;
 
 pub use coverage::{Coverage, Covered, CoveredArch, CoveredSet, MemberCoverage};
-pub use fleet::{Fleet, FleetArtefact, FleetCell, FleetReason, Target};
 pub use environment::{Distribution, DistributionVerdict, Environment, EnvironmentVerdict, Link, Nobody, Site};
+pub use fleet::{Fleet, FleetArtefact, FleetCell, FleetReason, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{self, Level};

@@ -257,7 +257,8 @@ impl Page<'_> {
         writeln!(out)?;
         let digits = number(self.board.reasons.len().saturating_sub(1)).len();
         for (index, reason) in self.board.reasons.iter().enumerate() {
-            let (word, style) = if reason.fails { ("fails", style(Grade::Bad)) } else { ("passes", style(Grade::Fair)) };
+            let (word, style) =
+                if reason.fails { ("fails", style(Grade::Bad)) } else { ("passes", style(Grade::Fair)) };
             let indent = digits.saturating_add(2);
             let used = indent.saturating_add(word.len()).saturating_add(2);
             let text = wrap(&words(&reason.text), indent.saturating_add(2), used, self.width);

@@ -7,7 +7,7 @@ use fatscan::check::Outcome;
 use fatscan::fleet::{Board, Cell, Grade, Row, Target};
 use maud::{Markup, html};
 
-use super::{libraries, page, say};
+use super::{libraries, page, prose, say};
 use crate::fleet::Origins;
 use crate::output;
 use crate::render::fleet::{assumptions, beside, ending, installed, labels, number, word};
@@ -92,9 +92,10 @@ fn table(report: &Report, board: &Board, names: &[String]) -> Markup {
     html! {
         section aria-labelledby="by-target" {
             h2 #by-target { "Artefacts by targets" }
+            p.quiet { "Choose a cell to see why; the arrow keys go from cell to cell. Numbers are those of the reasons below." }
             div.scroll tabindex="0" role="region" aria-labelledby="by-target" {
                 table #heat {
-                    caption { "Choose a cell to see why; the arrow keys go from cell to cell. Numbers are those of the reasons below." }
+                    caption { "The verdict on each artefact for each target" }
                     @if has_fleets {
                         colgroup span="2" {}
                         @for (_, count) in &fleets { colgroup span=(count) {} }
@@ -193,13 +194,13 @@ fn reasons(outcome: &Outcome, board: &Board, origins: &Origins, names: &[String]
                     @let grade = if reason.fails { Grade::Bad } else { Grade::Fair };
                     li {
                         span class=(class(grade)) { i { (sign(grade)) } (if reason.fails { "fails" } else { "passes" }) }
-                        " " span { (say(&reason.text)) }
+                        " " span { (prose(&reason.text)) }
                         @if reason.cells > 1 { small { " (" (reason.cells) " cells)" } }
                     }
                 }
             }
             @for finding in beside(board, outcome) {
-                p { span.b { i { (sign(Grade::Bad)) } (finding.rule) } " " (say(&finding.at.to_string())) ": " (say(&finding.message)) }
+                p { span.b { i { (sign(Grade::Bad)) } (finding.rule) } " " (say(&finding.at.to_string())) ": " (prose(&finding.message)) }
             }
             @for text in assumptions(board, names).into_iter().chain(installed(board, origins)) {
                 p.quiet { (say(&text)) }

@@ -56,9 +56,10 @@ pub(super) fn section(report: &Report, board: &Board, names: &[String]) -> Marku
             @if shown < all {
                 p.quiet { "The first " (shown) " of " (count(all, "library", "libraries")) ": `fatscan list --format csv` has all." }
             }
+            p.quiet { "The share of general modules that hold code for it. \"+3\": three specialised modules beside them." }
             div.scroll tabindex="0" role="region" aria-labelledby="by-arch" {
                 table #libraries {
-                    caption { "The share of general modules that hold code for it. \"+3\": three specialised modules beside them." }
+                    caption { "The share of modules of each library for each architecture" }
                     thead {
                         tr.fleets {
                             td colspan="4" {}

@@ -37,7 +37,8 @@
     verdict.textContent = button.childNodes[0].textContent + " " + button.childNodes[1].textContent;
     verdict.className = button.className;
     const [, reason, driver] = answer.querySelectorAll("p");
-    reason.textContent = button.dataset.r ? button.dataset.r + ". " + why[button.dataset.r - 1] : "It holds machine code for this GPU.";
+    const own = button.dataset.r && reasons[button.dataset.r - 1].children[1].cloneNode(true);
+    reason.replaceChildren(...(own ? [button.dataset.r + ". ", own] : ["It holds machine code for this GPU."]));
     driver.textContent = button.dataset.d ? "The target names no driver: " + button.dataset.d + " or newer is assumed." : "";
     answer.hidden = false;
   };

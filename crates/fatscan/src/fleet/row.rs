@@ -203,8 +203,7 @@ fn generic(board: &Board, made: &[Made]) -> Vec<Option<String>> {
 fn unreadable(board: &mut Board, name: String, finding: &Finding) {
     let fails = finding.fails();
     let cells = board.targets.len();
-    let reason =
-        board.reason(Reason { verdict: None, fails, is_doubtful: true, text: finding.message.clone(), cells });
+    let reason = board.reason(Reason { verdict: None, fails, is_doubtful: true, text: finding.message.clone(), cells });
     let cell = Cell { verdict: None, is_limited: false, is_doubtful: true, fails, reason: Some(reason), assumes: None };
     let cells = vec![cell; cells];
     board.rows.push(Row { name, artefact: None, environment: None, cells, notes: Vec::new() });
