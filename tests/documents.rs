@@ -67,6 +67,8 @@ fn links_between_documents_lead_somewhere() {
         "docs/LIMITS.md",
         "docs/PERFORMANCE.md",
         "docs/ENVIRONMENTS.md",
+        "docs/FLEET.md",
+        "docs/RULES.md",
         "docs/VERDICTS.md",
     ] {
         let text = read(document);

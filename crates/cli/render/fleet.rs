@@ -90,7 +90,7 @@ pub(super) fn assumptions(board: &Board, names: &[String]) -> Vec<String> {
     }
     let say = |(driver, rows, targets): (String, Vec<&str>, Vec<&str>)| {
         let on = super::headline::first_of(&targets, 12);
-        format!("assumes driver {driver} or newer on {on}, which names none: {}", super::headline::first_of(&rows, 6))
+        format!("assumes driver {driver} or newer on {on}: {}", super::headline::first_of(&rows, 6))
     };
     all.into_iter().map(say).collect()
 }

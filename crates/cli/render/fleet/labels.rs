@@ -21,6 +21,8 @@ pub(crate) fn labels(report: &Report, board: &Board) -> Vec<String> {
                 all.push(file.to_owned());
             }
             all.push(row.name.clone());
+            // two environments may hold one package
+            all.extend(row.environment.as_ref().map(|environment| format!("{environment}: {}", row.name)));
             all
         })
         .collect();
