@@ -24,11 +24,11 @@ fn say(text: &str) -> Cow<'_, str> {
 /// A sentence, with what stands between backticks as code.
 fn prose(text: &str) -> Markup {
     let text = say(text);
-    let is_even = text.matches('`').count() % 2 == 0;
+    let is_even = text.matches('`').count().is_multiple_of(2);
     html! {
         @if is_even {
             @for (index, part) in text.split('`').enumerate() {
-                @if index % 2 == 0 { (part) } @else { code { (part) } }
+                @if index.is_multiple_of(2) { (part) } @else { code { (part) } }
             }
         } @else { (text) }
     }

@@ -7,6 +7,7 @@ use anstyle::Style;
 use fatscan::Report;
 use fatscan::check::Outcome;
 use fatscan::fleet::{Board, Cell, Grade, Row, Target};
+use gpu_arch::rules::Verdict;
 
 use super::{assumptions, beside, ending, labels, number, style, word};
 use crate::fleet::Origins;
@@ -147,7 +148,7 @@ impl Page<'_> {
     /// What all cells of a row say, where that is no verdict on a target.
     fn everywhere(&self, row: &Row) -> Option<Cell> {
         let first = row.cells.first()?;
-        let is_about_all = !first.verdict.is_some_and(|verdict| verdict != gpu_arch::rules::Verdict::NoDeviceCode);
+        let is_about_all = first.verdict.is_none_or(|verdict| verdict == Verdict::NoDeviceCode);
         (is_about_all && row.cells.iter().all(|cell| cell == first)).then_some(*first)
     }
 

@@ -16,23 +16,33 @@ const MOST: usize = 1000;
 
 type Key = (CodeKind, Arch);
 
-/// Code that a driver loads; of a file that has none, what a device link takes.
-fn coverage(member: &Member) -> (Coverage, bool) {
-    let loadable = Coverage::of(member, false);
-    if loadable.modules() > 0 { (loadable, false) } else { (Coverage::of(member, true), true) }
+/// A file, by the code that a driver loads; where it has none, by what a device link takes.
+struct Library<'a> {
+    member: &'a Member,
+    coverage: Coverage,
+    is_linked: bool,
+}
+
+impl<'a> Library<'a> {
+    fn new(member: &'a Member) -> Self {
+        let loadable = Coverage::of(member, false);
+        if loadable.modules() > 0 {
+            return Self { member, coverage: loadable, is_linked: false };
+        }
+        Self { member, coverage: Coverage::of(member, true), is_linked: true }
+    }
 }
 
 pub(super) fn section(report: &Report, board: &Board, names: &[String]) -> Markup {
     let mut left = MOST;
-    let mut groups: Vec<(usize, &str, Vec<(&Member, Coverage, bool)>)> = Vec::new();
+    let mut groups: Vec<(usize, &str, Vec<Library<'_>>)> = Vec::new();
     let mut all = 0usize;
     for (index, (row, name)) in board.rows.iter().zip(names).enumerate() {
         let Some(artefact) = row.artefact.and_then(|own| report.artefacts.get(own)) else { continue };
-        let own = artefact.members.iter().map(|member| (member, coverage(member)));
-        let own = own.filter(|(_, (coverage, _))| coverage.modules() > 0);
-        let own: Vec<_> = own.map(|(member, (coverage, is_linked))| (member, coverage, is_linked)).collect();
+        let own = artefact.members.iter().map(Library::new).filter(|own| own.coverage.modules() > 0);
+        let own: Vec<Library<'_>> = own.collect();
         all = all.saturating_add(own.len());
-        let shown: Vec<_> = own.into_iter().take(left).collect();
+        let shown: Vec<Library<'_>> = own.into_iter().take(left).collect();
         left = left.saturating_sub(shown.len());
         if !shown.is_empty() {
             groups.push((index, name, shown));
@@ -41,7 +51,7 @@ pub(super) fn section(report: &Report, board: &Board, names: &[String]) -> Marku
     let keys: BTreeSet<Key> = groups
         .iter()
         .flat_map(|(.., own)| own)
-        .flat_map(|(_, coverage, _)| coverage.images.keys().copied())
+        .flat_map(|own| own.coverage.images.keys().copied())
         .filter(|(kind, _)| matches!(kind, CodeKind::Sass | CodeKind::Ptx))
         .collect();
     let keys: Vec<Key> = keys.into_iter().collect();
@@ -80,7 +90,7 @@ pub(super) fn section(report: &Report, board: &Board, names: &[String]) -> Marku
                     @for (index, name, own) in &groups {
                         tbody data-a=(index) {
                             tr { th.of scope="rowgroup" colspan=(keys.len().saturating_add(4)) { (say(name)) } }
-                            @for (member, coverage, is_linked) in own { (line(member, coverage, *is_linked, &keys)) }
+                            @for own in own { (line(own, &keys)) }
                         }
                     }
                 }
@@ -89,7 +99,8 @@ pub(super) fn section(report: &Report, board: &Board, names: &[String]) -> Marku
     }
 }
 
-fn line(member: &Member, coverage: &Coverage, is_linked: bool, keys: &[Key]) -> Markup {
+fn line(own: &Library<'_>, keys: &[Key]) -> Markup {
+    let Library { member, coverage, is_linked } = own;
     let code = member.modules.iter().flat_map(|module| &module.images).map(|image| image.stored_bytes);
     let code = bytes(code.fold(0, u64::saturating_add));
     // the folder is in the title
@@ -97,7 +108,7 @@ fn line(member: &Member, coverage: &Coverage, is_linked: bool, keys: &[Key]) -> 
     html! {
         tr {
             th scope="row" title=[(name != member.path).then(|| say(&member.path))] {
-                (say(name)) @if is_linked { small { "for a device link" } }
+                (say(name)) @if *is_linked { small { "for a device link" } }
             }
             td.n { (bytes(member.size)) }
             td.n { (code) }
