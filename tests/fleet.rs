@@ -40,7 +40,7 @@ fn names(document: &Fleet) -> Vec<&str> {
     document.targets.iter().map(|target| target.name.as_str()).collect()
 }
 
-fn reason<'a>(document: &'a Fleet, row: usize, cell: usize) -> &'a str {
+fn reason(document: &Fleet, row: usize, cell: usize) -> &str {
     let reason = document.artefacts[row].cells[cell].reason.expect("there is a reason");
     &document.reasons[usize::try_from(reason).unwrap()].text
 }
@@ -339,20 +339,20 @@ fn of_an_environment_each_distribution_is_a_row() {
     let (document, code) = document(&[&own.good, &root], "--gpu 8.0,9.0");
     let rows: Vec<(&str, Option<&str>)> =
         document.artefacts.iter().map(|row| (row.path.as_str(), row.environment.as_deref())).collect();
-    let root = Some(root.as_str());
-    assert_eq!(rows, [(own.good.as_str(), None), ("fine 1.0", root), ("narrow 1.0", root)]);
+    let here = Some(root.as_str());
+    assert_eq!(rows, [(own.good.as_str(), None), ("fine 1.0", here), ("narrow 1.0", here)]);
     assert_eq!(
         (cells(&document)[1..].to_vec(), code),
         (vec!["native native".to_owned(), "not-covered! native".to_owned()], 1)
     );
     // what has no device code is counted, and nothing is wrong with it
-    let run = fleet(&[root.unwrap()], "--gpu 9.0").ending(0);
+    let run = fleet(&[&root], "--gpu 9.0").ending(0);
     assert!(run.out.contains("1 distribution has no device code"), "{}", run.out);
     // a file of it that is broken makes its row doubtful, and no other
     let mut cut = library(&[module(&["80", "90"])]);
     cut.truncate(cut.len() - 40);
     install("fine", "fine/f.so", &cut);
-    let (document, code) = self::document(&[root.unwrap()], "--gpu 9.0");
+    let (document, code) = self::document(&[&root], "--gpu 9.0");
     let full: Vec<bool> = document.artefacts.iter().map(|row| row.cells[0].read_in_full).collect();
     assert_eq!((full, code), (vec![false, true], 1), "{document:#?}");
 }
