@@ -28,6 +28,10 @@ oracle *ARGS:
 bench-wheel PATH:
     cargo bench --bench throughput -- wheel {{PATH}}
 
+# the page of `fatscan fleet` in headless Chromium: pip install playwright, and a browser; --keep FOLDER for pictures
+page *ARGS:
+    cargo build --release && python3 tests/html_page.py {{ARGS}}
+
 # what continuous integration runs
 ci:
     bash .ci/run

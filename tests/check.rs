@@ -720,7 +720,8 @@ fn a_fleet_demands_each_of_its_gpus_with_its_own_driver() {
         "[fleet.new]\ngpus = [\"A100\"]\ndriver = \"550.54.14\"\n[fleet.old]\ngpus = [\"H100\"]\ndriver = \"535.183.01\"\n",
     );
     assert_eq!(failed, 1);
-    assert!(out.contains("[driver-too-old]") && out.contains("H100") && !out.contains("A100"), "{out}");
+    let findings = out.split("\n\n").next().unwrap();
+    assert!(findings.contains("[driver-too-old]") && findings.contains("H100") && !findings.contains("A100"), "{out}");
     assert_eq!(code("[fleet.new]\ngpus = [\"A100\"]\ndriver-cuda = \"12.4\"\n").0, 0);
     assert_eq!(code("[fleet.new]\ngpus = [\"A100\"]\ndriver-cuda = \"12.2\"\n").0, 1);
 }
@@ -965,7 +966,12 @@ fn the_table_has_one_line_a_finding_and_the_summary_last() {
     let starts = |line: &&&str| ["error ", "warning ", "note ", "assumes "].iter().any(|level| line.starts_with(level));
     let findings = lines.iter().filter(starts).count();
     let hints = lines.iter().filter(|line| line.starts_with("    hint: ")).count();
-    assert_eq!(findings + hints + 1, lines.len(), "{}", run.out);
+    // two GPUs have a table, between two empty lines
+    let ends: Vec<usize> = (0..lines.len()).filter(|index| lines[*index].is_empty()).collect();
+    assert_eq!(ends.len(), 2, "{}", run.out);
+    let table = ends[1] - ends[0] + 1;
+    assert_eq!(table, 4, "a head, an artefact: {}", run.out);
+    assert_eq!(findings + hints + table + 1, lines.len(), "{}", run.out);
     assert!(lines.last().unwrap().starts_with("failed: 1 artefact on 2 GPUs, "), "{}", run.out);
     assert!(!run.out.contains('\u{1b}'), "a terminal would obey");
     // what is not forced to be wide is not

@@ -16,8 +16,8 @@ use std::path::Path;
 
 use program::{Folder, finish, program as command};
 
-const DOCUMENTS: [&str; 5] =
-    ["README.md", "docs/VERDICTS.md", "docs/RULES.md", "docs/PERFORMANCE.md", "docs/ENVIRONMENTS.md"];
+const DOCUMENTS: [&str; 6] =
+    ["README.md", "docs/VERDICTS.md", "docs/RULES.md", "docs/PERFORMANCE.md", "docs/ENVIRONMENTS.md", "docs/FLEET.md"];
 /// The environment that the documents name; it is the active one too.
 const VENV: &str = ".venv";
 /// What a command begins with.

@@ -69,6 +69,8 @@ fn links_between_documents_lead_somewhere() {
         "docs/RULES.md",
         "docs/GLOSSARY.md",
         "docs/ENVIRONMENTS.md",
+        "docs/FLEET.md",
+        "docs/RULES.md",
         "docs/VERDICTS.md",
     ] {
         let text = read(document);

@@ -37,6 +37,7 @@ fn checked_in(name: &str, schema: schemars::Schema) {
 #[test]
 fn checked_in_schemas_are_those_of_the_types() {
     checked_in("report", schemars::schema_for!(Document));
+    checked_in("fleet", schemars::schema_for!(fatscan::json::Fleet));
     checked_in("lines", schemars::schema_for!(lines::Line));
     checked_in("kernels", schemars::schema_for!(kernels::Kernels));
     checked_in("size", schemars::schema_for!(sizes::Sizes));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::format::{CheckFormat, DeviceFormat, Format, TableFormat, TextFormat};
+pub(crate) use self::format::{CheckFormat, DeviceFormat, FleetFormat, Format, TableFormat, TextFormat};
 pub(crate) use self::values::FAIL_ON_WORDS;
 use crate::formats::Formats;
 
@@ -50,6 +50,8 @@ pub(crate) enum Command {
     Env(EnvArgs),
     /// Let a wheel or library pass or fail: the gate for continuous integration
     Check(Box<CheckArgs>),
+    /// Show which of many wheels, libraries or packages run on which of many GPUs: one table, also as a web page
+    Fleet(Box<FleetArgs>),
     /// List the kernels by architecture, and those that one lacks
     Kernels(KernelsArgs),
     /// Tell what device code costs in bytes
@@ -234,7 +236,7 @@ impl TargetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DriverArgs {
-    /// Version of the driver, as nvidia-smi shows it: 535.183.01
+    /// Version of the driver, as nvidia-smi shows it: 535.183.01; or both ends of a range: 535..580
     #[arg(long, value_name = "VERSION")]
     pub(crate) driver: Option<String>,
     /// CUDA version of the driver, as nvidia-smi shows it: 12.4
@@ -361,6 +363,61 @@ pub(crate) struct SchemaArgs {
     /// Which document
     #[arg(value_enum, value_name = "NAME", default_value_t = crate::schema::Name::default())]
     pub(crate) name: crate::schema::Name,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  fatscan fleet dist/*.whl --config fleet.toml
+  fatscan fleet dist/*.whl --gpu T4,A100,H100 --driver 535.183.01 --driver 580.65.06
+  fatscan fleet .venv --gpu 7.5,8.0,9.0 --allow-jit
+  fatscan fleet dist/*.whl --config fleet.toml --format html > fleet.html
+
+Exit code, the same in every format and as for `check`: 0 all of it runs on every target; 1 something does not, is damaged or was not read; 2 could not judge: a wrong argument, a broken configuration, nothing readable. 2 beats 1.")]
+pub(crate) struct FleetArgs {
+    /// As for `list`; of an environment, as for `env`, each distribution is a row
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Targets by name: the fleets of a configuration of `check`, with what else it demands
+    #[arg(long, value_name = "FILE", help_heading = "Targets")]
+    pub(crate) config: Option<String>,
+    /// GPUs, as for `check --require`; each with each --driver is a target
+    #[arg(long, value_name = "GPU", help_heading = "Targets")]
+    pub(crate) gpu: Vec<String>,
+    /// A version of the driver for --gpu, or both ends of a range: 535.183.01, 535..580; may be given several times
+    #[arg(long, value_name = "VERSION", help_heading = "Targets")]
+    pub(crate) driver: Vec<String>,
+    /// The same by the CUDA version of the driver: 12.4
+    #[arg(long, value_name = "CUDA", help_heading = "Targets")]
+    pub(crate) driver_cuda: Vec<String>,
+    /// The GPUs and the driver that `fatscan device --record` noted on a machine; may be given several times
+    #[arg(long, value_name = "FILE", help_heading = "Targets")]
+    pub(crate) recording: Vec<PathBuf>,
+    /// The GPUs of this machine
+    #[arg(long, help_heading = "Targets")]
+    pub(crate) device: bool,
+    /// PTX that the driver compiles is enough: for all modules that load, or for at most PERCENT of them
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "100",
+          value_parser = clap::value_parser!(u8).range(0..=100), help_heading = "What passes")]
+    pub(crate) allow_jit: Option<u8>,
+    /// A file is enough of whose modules at least PERCENT load
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = clap::value_parser!(u8).range(0..=100), help_heading = "What passes")]
+    pub(crate) allow_partial: Option<u8>,
+    /// What is uncertain passes
+    #[arg(long, help_heading = "What passes")]
+    pub(crate) allow_unknown: bool,
+    /// What an artefact without device code does; distributions of an environment pass
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "What passes")]
+    pub(crate) no_device_code: Option<NoDeviceCode>,
+    /// Findings in this report of an earlier `check --format json` do not count
+    #[arg(long, value_name = "FILE", help_heading = "What passes")]
+    pub(crate) baseline: Option<String>,
+    #[command(flatten)]
+    pub(crate) formats: Formats<FleetFormat>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]

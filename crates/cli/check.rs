@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use fatscan::check::{
-    Baseline, Config, Date, Demands, Fleet, Group, Rule, Severity, Vendored, check, is_vendored, retain, select,
+    Baseline, Config, Date, Demands, Fleet, Group, Outcome, Rule, Severity, Vendored, check, is_vendored, retain,
+    select,
 };
+use fatscan::fleet::{Board, Target};
 use fatscan::json::Document;
-use fatscan::{Artefact, Locator, Owners, Pattern, Policy, Report};
+use fatscan::{Artefact, Judgement, Locator, Owners, Pattern, Policy, Report};
 use gpu_arch::rules::{Device, Environment};
 use gpu_arch::spelling::{self, SpellingErrorKind};
 
@@ -17,27 +19,105 @@ use crate::args::{CheckArgs, CheckFormat, DriverArgs, Files, NoDeviceCode, Vendo
 use crate::failure::{CANNOT, Failure};
 use crate::{device, env, list, output, render, size, target};
 
-pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let config = match &args.config {
-        Some(path) => {
-            let text = read(path, "--config")?;
-            Config::parse(&text).map_err(|error| Failure::of_lines(&format!("--config `{path}`"), &error.text))?
+/// What was scanned, judged and checked.
+pub(crate) struct Judged {
+    pub(crate) report: Report,
+    pub(crate) judgement: Judgement,
+    pub(crate) outcome: Outcome,
+    /// What the GPUs are that must run it.
+    pub(crate) targets: Vec<Target>,
+    /// Why some of them could not be asked.
+    pub(crate) unjudged: Option<Failure>,
+}
+
+/// Devices that are no fleet of a configuration, perhaps under a name.
+#[derive(PartialEq, Eq)]
+pub(crate) struct Typed {
+    pub(crate) name: Option<String>,
+    pub(crate) devices: Vec<Device>,
+}
+
+impl Judged {
+    /// The exit code.
+    pub(crate) fn code(self) -> ExitCode {
+        if let Some(failure) = self.unjudged {
+            return failure.report();
         }
-        None => Config::default(),
-    };
+        if self.report.artefacts.is_empty() {
+            return ExitCode::from(CANNOT);
+        }
+        if self.outcome.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+/// The configuration that was named.
+pub(crate) fn config(args: &CheckArgs) -> Result<Config, Failure> {
+    let Some(path) = &args.config else { return Ok(Config::default()) };
+    let text = read(path, "--config")?;
+    Config::parse(&text).map_err(|error| Failure::of_lines(&format!("--config `{path}`"), &error.text))
+}
+
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let config = config(args)?;
+    let outputs = args.formats.open(&args.paths)?;
+    let choose = |report: &mut Report, vendored, environment: &[PathBuf]| choose(report, args, vendored, environment);
+    let seen = judged(args, &config, Vec::new(), &choose)?;
+    let Judged { report, judgement, outcome, .. } = &seen;
+    outputs.write(|format, out| match format {
+        CheckFormat::Table => {
+            let board = Board::of(report, judgement, outcome, seen.targets.clone(), &[]);
+            render::check::table(out, report, judgement, outcome, &board)
+        }
+        CheckFormat::Json => {
+            let document = Document::checked(report, judgement, outcome);
+            render::explain::json(out, &document.with_remedies(report, judgement, &Owners::find(report)))
+        }
+        CheckFormat::Sarif => render::check::sarif(out, report, outcome),
+        CheckFormat::Github => render::check::github(out, report, outcome),
+        CheckFormat::Junit => render::check::junit(out, report, outcome),
+        CheckFormat::Markdown => render::check::markdown(out, report, judgement, outcome),
+    })?;
+    if let Some(own) = outcome.vendored.as_ref().filter(|_| !says_vendored(args.formats.printed())) {
+        output::note(&own.sentence());
+    }
+    Ok(seen.code())
+}
+
+/// Leaves in a report what is asked for, and tells the paths of the rest: as [`choose`].
+pub(crate) type Choose<'a> = dyn Fn(&mut Report, Vendored, &[PathBuf]) -> Result<Vec<String>, Failure> + 'a;
+
+/// Scans, judges and checks. `typed` are devices beside those of the flags and of the configuration, `choose` leaves in the
+/// report what is asked for.
+pub(crate) fn judged(
+    args: &CheckArgs,
+    config: &Config,
+    typed: Vec<Typed>,
+    choose: &Choose<'_>,
+) -> Result<Judged, Failure> {
     let mut devices = Vec::new();
     let mut fleets = Vec::new();
-    let mut demands = demands(args, &config)?;
+    let mut targets = Vec::new();
+    let mut demands = demands(args, config)?;
+    for Typed { name, devices: own } in typed {
+        targets.extend(Target::each(&own, devices.len(), name.as_deref(), demands.allow_jit));
+        devices.extend(own);
+        fleets.resize(devices.len(), name);
+    }
     // without a device the other demands are judged all the same, and the answer is "could not judge"
     let mut unjudged = None;
     if args.device || args.recording.is_some() {
         match device::devices(args.recording.as_deref(), &args.driver) {
-            Ok(found) => devices.extend(found),
+            Ok(found) => {
+                targets.extend(Target::each(&found, devices.len(), None, demands.allow_jit));
+                devices.extend(found);
+            }
             Err(failure) => unjudged = Some(failure),
         }
     }
     if !args.require.is_empty() {
-        devices.extend(named(&args.require, &args.driver, "--require")?);
+        let own = named(&args.require, &args.driver, "--require")?;
+        targets.extend(Target::each(&own, devices.len(), None, demands.allow_jit));
+        devices.extend(own);
     }
     demands.files = config.files.iter().map(|table| table.demands.clone()).collect();
     let file = format!("--config `{}`", args.config.as_deref().unwrap_or_default());
@@ -47,15 +127,22 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
         let own = own.map_err(|failure| failure.within(&file))?;
         fleets.resize(devices.len(), None);
         allow_jit(&mut demands, devices.len(), own.len(), fleet);
+        targets.extend(targets_of(fleet, &own, devices.len(), &demands));
         fleets.resize(devices.len().saturating_add(own.len()), Some(fleet.name.clone()));
         devices.extend(own);
     }
     for group in &config.any_of {
+        if group.driver.as_ref().is_some_and(|driver| driver.contains("..")) {
+            let text = format!("any-of `{}`: one driver of a range is not enough", group.name);
+            return Err(Failure::with_hint(text, "make a fleet of it, or name one driver").within(&file));
+        }
         let driver = DriverArgs { driver: group.driver.clone(), driver_cuda: group.driver_cuda.clone() };
         let own = named(&group.gpus, &driver, &format!("any-of `{}`", group.name));
         let own = own.map_err(|failure| failure.within(&file))?;
         let first = devices.len();
         allow_jit(&mut demands, first, own.len(), group);
+        let one_of = |target| Target { is_one_of: true, ..target };
+        targets.extend(targets_of(group, &own, first, &demands).into_iter().map(one_of));
         fleets.resize(first, None);
         fleets.resize(first.saturating_add(own.len()), Some(group.name.clone()));
         devices.extend(own);
@@ -88,7 +175,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
             "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\")",
         ));
     }
-    let outputs = args.formats.open(&args.paths)?;
     let environment = Environment::default();
     let policy = Policy { environment, alternatives: !args.no_alternatives, ..Policy::default() };
     let depths = (list::Depth::Check, list::Depth::CheckDiff);
@@ -106,34 +192,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let request = list::Request { paths: &paths, files: &files, common: &args.common };
     let left_out = RefCell::new(Vec::new());
     let choose = |report: &mut Report| {
-        left_out.replace(choose(report, args, demands.vendored, &inputs)?);
+        left_out.replace(choose(report, demands.vendored, &inputs)?);
         Ok(())
     };
     let (report, mut judgement) = list::judged(&request, depths, &devices, &policy, wants_all, choose)?;
     demands.left_out = left_out.into_inner();
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
-    outputs.write(|format, out| match format {
-        CheckFormat::Table => render::check::table(out, &report, &judgement, &outcome),
-        CheckFormat::Json => {
-            let document = Document::checked(&report, &judgement, &outcome);
-            render::explain::json(out, &document.with_remedies(&report, &judgement, &Owners::find(&report)))
-        }
-        CheckFormat::Sarif => render::check::sarif(out, &report, &outcome),
-        CheckFormat::Github => render::check::github(out, &report, &outcome),
-        CheckFormat::Junit => render::check::junit(out, &report, &outcome),
-        CheckFormat::Markdown => render::check::markdown(out, &report, &judgement, &outcome),
-    })?;
-    if let Some(own) = outcome.vendored.as_ref().filter(|_| !says_vendored(args.formats.printed())) {
-        output::note(&own.sentence());
-    }
-    if let Some(failure) = unjudged {
-        return Ok(failure.report());
-    }
-    if report.artefacts.is_empty() {
-        return Ok(ExitCode::from(CANNOT));
-    }
-    Ok(if outcome.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(Judged { report, judgement, outcome, targets, unjudged })
+}
+
+/// The targets of a fleet whose devices come at `first`.
+fn targets_of(fleet: &Fleet, devices: &[Device], first: usize, demands: &Demands) -> Vec<Target> {
+    Target::each(devices, first, Some(&fleet.name), fleet.allow_jit.or(demands.allow_jit))
 }
 
 /// Whether a format has a place for what was not asked of vendored libraries.
@@ -277,7 +348,7 @@ fn ignores(config: &Config) -> Result<Vec<fatscan::check::Ignore>, Failure> {
 }
 
 /// Leaves the files that were asked for; the paths of the others. `environment` are the directories of one environment.
-fn choose(
+pub(crate) fn choose(
     report: &mut Report,
     args: &CheckArgs,
     vendored: Vendored,

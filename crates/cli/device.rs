@@ -72,7 +72,7 @@ pub(crate) fn devices(recording: Option<&Path>, driver: &DriverArgs) -> Result<V
         Some(path) => read(path)?,
         None => probe(&Sources::system()),
     };
-    let typed = target::read_driver(driver)?;
+    let typed = target::read_drivers(driver)?;
     let mut devices = probe.devices();
     if devices.is_empty() {
         return Err(Failure::with_hint(
@@ -80,8 +80,9 @@ pub(crate) fn devices(recording: Option<&Path>, driver: &DriverArgs) -> Result<V
             "name a GPU instead: --gpu 8.9 or --gpu \"RTX 4090\" (check: --require)",
         ));
     }
-    if !typed.is_unknown() {
-        devices = devices.into_iter().map(|device| device.with_driver(typed)).collect();
+    if typed.iter().any(|driver| !driver.is_unknown()) {
+        let each = |device: Device| typed.iter().map(move |driver| device.clone().with_driver(*driver));
+        devices = devices.into_iter().flat_map(each).collect();
     }
     devices.dedup();
     Ok(devices)

@@ -73,6 +73,11 @@ pub(crate) struct Outputs<F> {
 pub(crate) type Out = BufWriter<Box<dyn Write>>;
 
 impl<F: Shape> Formats<F> {
+    /// One format, and no files.
+    pub(crate) const fn only(format: F) -> Self {
+        Self { format, json: false, output: Vec::new() }
+    }
+
     /// The format of standard output.
     pub(crate) fn printed(&self) -> F {
         if self.json { F::JSON } else { self.format }

@@ -10,6 +10,7 @@ mod escape;
 mod explain;
 mod extract;
 mod failure;
+mod fleet;
 mod formats;
 mod kernels;
 mod list;
@@ -44,6 +45,7 @@ fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         Some(args::Command::Explain(explain)) => explain::run(&explain),
         Some(args::Command::Env(env)) => env::run(&env),
         Some(args::Command::Check(check)) => check::run(&check),
+        Some(args::Command::Fleet(fleet)) => fleet::run(&fleet),
         Some(args::Command::Kernels(kernels)) => kernels::run(&kernels),
         Some(args::Command::Size(size)) => size::run(&size),
         Some(args::Command::Diff(diff)) => diff::run(&diff),

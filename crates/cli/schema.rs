@@ -13,6 +13,8 @@ pub(crate) enum Name {
     /// Of `list`, `explain`, `env` and `check` (the default)
     #[default]
     Report,
+    /// Of `fleet`
+    Fleet,
     /// Of a line of `list --format ndjson`
     Lines,
     /// Of `kernels`
@@ -32,6 +34,7 @@ pub(crate) enum Name {
 pub(crate) fn run(name: Name) -> Result<ExitCode, Failure> {
     let text = match name {
         Name::Report => include_str!("../../docs/report.schema.json"),
+        Name::Fleet => include_str!("../../docs/fleet.schema.json"),
         Name::Lines => include_str!("../../docs/lines.schema.json"),
         Name::Kernels => include_str!("../../docs/kernels.schema.json"),
         Name::Size => include_str!("../../docs/size.schema.json"),

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// The devices that a flag names, with the driver of `--driver` and `--driver-cuda`.
 pub(crate) fn devices(flag: &str, gpus: &[String], driver: &DriverArgs) -> Result<Vec<Device>, Failure> {
-    let driver = read_driver(driver)?;
+    let drivers = read_drivers(driver)?;
     if gpus.is_empty() {
         return Err(Failure::with_hint(
             "no GPU is named",
@@ -22,9 +22,11 @@ pub(crate) fn devices(flag: &str, gpus: &[String], driver: &DriverArgs) -> Resul
         for named in named {
             let name = named.name.map(ToOwned::to_owned);
             let device = Device { name, host: named.host, ..Device::of(named.capability) };
-            let device = device.with_driver(driver);
-            if !devices.contains(&device) {
-                devices.push(device);
+            for driver in &drivers {
+                let device = device.clone().with_driver(*driver);
+                if !devices.contains(&device) {
+                    devices.push(device);
+                }
             }
         }
     }
@@ -51,6 +53,29 @@ pub(crate) fn environment() -> Environment {
     Environment::from_vars(
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
     )
+}
+
+/// The driver that was typed, or both ends of a range: what loads with both loads with those between. A newer driver takes
+/// what an older one does, until it no longer supports the device.
+pub(crate) fn read_drivers(args: &DriverArgs) -> Result<Vec<Driver>, Failure> {
+    let range = args.driver.as_deref().and_then(|text| text.split_once("..").map(|ends| (text, ends)));
+    let Some((text, (oldest, newest))) = range else { return Ok(vec![read_driver(args)?]) };
+    let wrong = |why: &str| {
+        Failure::with_hint(format!("--driver: `{text}` {why}"), "write both ends of a range: --driver 535.54.03..580")
+    };
+    if args.driver_cuda.is_some() {
+        return Err(wrong("is a range, which goes without the CUDA version of a driver"));
+    }
+    let end = |text: &str| {
+        let driver = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let driver = driver.ok_or_else(|| wrong("lacks an end"))?;
+        read_driver(&DriverArgs { driver: Some(driver), driver_cuda: None })
+    };
+    let (oldest, newest) = (end(oldest)?, end(newest)?);
+    if oldest.version > newest.version {
+        return Err(wrong("begins with the newer driver"));
+    }
+    Ok(vec![oldest, newest])
 }
 
 pub(crate) fn read_driver(args: &DriverArgs) -> Result<Driver, Failure> {

@@ -61,6 +61,20 @@ pub(crate) enum CheckFormat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FleetFormat {
+    /// For people
+    Table,
+    /// One document, see `fatscan schema fleet`
+    Json,
+    /// A line for each artefact and target; what begins like a formula has an apostrophe before it
+    Csv,
+    /// A table for issues and pull requests
+    Markdown,
+    /// One page for a browser, which loads nothing else
+    Html,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceFormat {
     /// For people
     Text,
@@ -110,5 +124,14 @@ impl Shape for DeviceFormat {
 
     fn is_text(self) -> bool {
         self == Self::Text
+    }
+}
+
+impl Shape for FleetFormat {
+    const JSON: Self = Self::Json;
+    const DEFAULT: &'static str = "table";
+
+    fn is_text(self) -> bool {
+        self == Self::Table
     }
 }

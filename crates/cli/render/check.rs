@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 use fatscan::check::{Assumption, Finding, Outcome, Rule, Severity};
+use fatscan::fleet::Board;
 use fatscan::{Judgement, Report};
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use crate::terminal::{count, width, wrap};
 
 const BOLD: Style = Style::new().bold();
 
-const fn style(severity: Severity) -> Style {
+pub(super) const fn style(severity: Severity) -> Style {
     match severity {
         Severity::Deny => AnsiColor::Red.on_default().bold(),
         Severity::Warn => AnsiColor::Yellow.on_default().bold(),
@@ -26,8 +27,14 @@ fn shown(outcome: &Outcome) -> impl Iterator<Item = &Finding> {
     outcome.findings.iter().filter(|finding| finding.ignored_by.is_none() && finding.severity != Severity::Allow)
 }
 
-/// One line a finding, its hint below; then how it ended.
-pub(crate) fn table(out: &mut impl Write, report: &Report, judgement: &Judgement, outcome: &Outcome) -> io::Result<()> {
+/// One line a finding, its hint below; of several artefacts or GPUs the table of both; then how it ended.
+pub(crate) fn table(
+    out: &mut impl Write,
+    report: &Report,
+    judgement: &Judgement,
+    outcome: &Outcome,
+    board: &Board,
+) -> io::Result<()> {
     let width = width();
     for finding in shown(outcome) {
         let style = style(finding.severity);
@@ -46,6 +53,7 @@ pub(crate) fn table(out: &mut impl Write, report: &Report, judgement: &Judgement
             writeln!(out, "    {}", wrap(&words, 4, 4, width))?;
         }
     }
+    super::fleet::compact(out, report, board)?;
     summary(out, report, judgement, outcome, (|text| escape::text(text).to_string(), ""))
 }
 

@@ -6,6 +6,7 @@ mod coverage;
 pub mod difference;
 mod environment;
 pub mod extracted;
+mod fleet;
 pub mod kernels;
 pub mod lines;
 pub mod sizes;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 
 pub use coverage::{Coverage, Covered, CoveredArch, CoveredSet, MemberCoverage};
 pub use environment::{Distribution, DistributionVerdict, Environment, EnvironmentVerdict, Link, Nobody, Site};
+pub use fleet::{Fleet, FleetArtefact, FleetCell, FleetReason, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{self, Level};
@@ -673,22 +675,7 @@ impl Document {
     /// The document of a check.
     #[must_use]
     pub fn checked(report: &model::Report, judgement: &crate::Judgement, outcome: &crate::check::Outcome) -> Self {
-        let summary = outcome.summary();
-        let findings = outcome.findings.iter().map(|finding| Finding {
-            rule: finding.rule.id().to_owned(),
-            level: finding.severity.name().to_owned(),
-            place: finding.at.to_string(),
-            at: (&finding.at).into(),
-            code: finding.code.map(|code| code.to_string()),
-            device: finding.device.as_ref().map(|device| device.id.clone()),
-            cc: finding.capability.map(|capability| capability.to_string()),
-            fleet: finding.device.as_ref().and_then(|device| device.fleet.clone()),
-            driver: finding.device.as_ref().and_then(|device| device.driver.clone()),
-            subject: finding.subject.clone(),
-            message: finding.message.clone(),
-            hint: finding.hint.clone(),
-            ignored_by: finding.ignored_by.clone(),
-        });
+        let findings = outcome.findings.iter().map(Finding::new);
         let assumptions = outcome.assumptions.iter().map(|own| Assumption {
             artefact: report.artefacts.get(own.artefact).map(|artefact| artefact.path.clone()).unwrap_or_default(),
             devices: own.devices.clone(),
@@ -702,15 +689,42 @@ impl Document {
                 .as_ref()
                 .map(|own| Vendored { asked: own.asked.name().to_owned(), files: own.files.clone() }),
             findings: Some(findings.collect()),
-            summary: Some(Summary {
-                passed: outcome.passed(),
-                errors: number(summary.errors),
-                warnings: number(summary.warnings),
-                notes: number(summary.notes),
-                ignored: number(summary.ignored),
-                allowed: number(summary.allowed),
-            }),
+            summary: Some(Summary::new(outcome)),
             ..Self::judged(report, judgement, false)
+        }
+    }
+}
+
+impl Finding {
+    fn new(finding: &crate::check::Finding) -> Self {
+        Self {
+            rule: finding.rule.id().to_owned(),
+            level: finding.severity.name().to_owned(),
+            place: finding.at.to_string(),
+            at: (&finding.at).into(),
+            code: finding.code.map(|code| code.to_string()),
+            device: finding.device.as_ref().map(|device| device.id.clone()),
+            cc: finding.capability.map(|capability| capability.to_string()),
+            fleet: finding.device.as_ref().and_then(|device| device.fleet.clone()),
+            driver: finding.device.as_ref().and_then(|device| device.driver.clone()),
+            subject: finding.subject.clone(),
+            message: finding.message.clone(),
+            hint: finding.hint.clone(),
+            ignored_by: finding.ignored_by.clone(),
+        }
+    }
+}
+
+impl Summary {
+    fn new(outcome: &crate::check::Outcome) -> Self {
+        let summary = outcome.summary();
+        Self {
+            passed: outcome.passed(),
+            errors: number(summary.errors),
+            warnings: number(summary.warnings),
+            notes: number(summary.notes),
+            ignored: number(summary.ignored),
+            allowed: number(summary.allowed),
         }
     }
 }

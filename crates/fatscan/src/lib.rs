@@ -25,6 +25,7 @@ pub mod diff;
 pub mod environment;
 pub mod extract;
 mod finder;
+pub mod fleet;
 mod forward;
 mod heads;
 mod inspect;

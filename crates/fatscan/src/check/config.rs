@@ -131,7 +131,7 @@ struct RawConfig {
     #[serde(default)]
     levels: RawLevels,
     #[serde(default)]
-    fleet: BTreeMap<String, RawFleet>,
+    fleet: BTreeMap<Spanned<String>, RawFleet>,
     #[serde(default)]
     any_of: Vec<RawGroup>,
     #[serde(default)]
@@ -199,8 +199,12 @@ impl Config {
         let levels = |raw: RawLevels| levels(raw, &at);
         let pattern =
             |glob: &Spanned<String>| Pattern::new(glob.get_ref()).map_err(|error| at(glob.span(), error.to_string()));
-        let names: Vec<String> =
-            raw.fleet.keys().cloned().chain(raw.any_of.iter().map(|group| group.name.clone())).collect();
+        let names: Vec<String> = raw
+            .fleet
+            .keys()
+            .map(|name| name.get_ref().clone())
+            .chain(raw.any_of.iter().map(|group| group.name.clone()))
+            .collect();
         let known = |fleet: Spanned<String>| {
             if names.contains(fleet.get_ref()) {
                 return Ok(fleet.into_inner());
@@ -231,7 +235,11 @@ impl Config {
             let allow_jit = allow_jit(fleet.allow_jit)?;
             Ok(Fleet { name, gpus: fleet.gpus, driver: fleet.driver, driver_cuda: fleet.driver_cuda, allow_jit })
         };
-        let fleets: Result<_, ConfigError> = raw.fleet.into_iter().map(|(name, own)| fleet(name, own)).collect();
+        // in the order of the file
+        let mut named: Vec<(Spanned<String>, RawFleet)> = raw.fleet.into_iter().collect();
+        named.sort_by_key(|(name, _)| name.span().start);
+        let fleets: Result<_, ConfigError> =
+            named.into_iter().map(|(name, own)| fleet(name.into_inner(), own)).collect();
         let of_group = |own: RawGroup| {
             let RawGroup { name, gpus, driver, driver_cuda, allow_jit } = own;
             fleet(name, RawFleet { gpus, driver, driver_cuda, allow_jit })

@@ -24,6 +24,7 @@ pub use distribution::{Distribution, FileList, Listed, Made};
 pub use group::{Groups, group, name_of_nobody};
 pub use linked::{Link, links, natives};
 pub use process::ProcessError;
+pub(crate) use standing::state;
 pub use standing::{Rank, Row, State, rows, sum};
 
 /// Entries of one directory that are looked at.

@@ -104,7 +104,8 @@ pub fn sum(rows: &[Row], device: usize) -> Verdict {
     }
 }
 
-fn state(artefact: &Artefact, judged: &ArtefactJudgement, device: usize) -> State {
+/// An artefact on one device.
+pub(crate) fn state(artefact: &Artefact, judged: &ArtefactJudgement, device: usize) -> State {
     let Some(whole) = judged.verdicts.get(device) else {
         return State { verdict: Verdict::NoDeviceCode, is_limited: false, reason: None };
     };
