@@ -15,7 +15,7 @@ use crate::escape;
 use crate::failure::{CANNOT, Failure};
 
 /// The schema that a test keeps equal to the types.
-const SCHEMA: &str = include_str!("../../docs/report.schema.json");
+const SCHEMA: &str = include_str!("report.schema.json");
 
 /// Whether standard error could not take what was said, for another reason than a closed pipe.
 static UNSAID: AtomicBool = AtomicBool::new(false);

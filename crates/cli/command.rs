@@ -1,4 +1,10 @@
 //! The command line of fatscan: words typed, calls, exit code.
+//!
+//! [`run`] is the whole program. What calls it (the program itself, the Python module) says beforehand how the probe gets
+//! its child process: [`device_probe::run_child_if_asked`], [`device_probe::child_is`].
+
+// the modules use what the library `fatscan` shows
+extern crate fatscan_core as fatscan;
 
 mod arch;
 mod args;
@@ -20,17 +26,19 @@ mod size;
 mod target;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-fn main() -> ExitCode {
-    // the probe asks the driver in a child process, which is this program: a driver can hang or crash
-    device_probe::run_child_if_asked();
-    output::end(args::Cli::try_parse().map_or_else(output::usage, run))
+/// Runs the command with the words that were typed, the first of which is the name of the program: prints what it has to
+/// print, and returns the exit code.
+#[must_use]
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    output::end(args::Cli::try_parse_from(words).map_or_else(output::usage, command))
 }
 
-fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
+fn command(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
     match cli.command {
         None => list::run(&cli.list),
         Some(args::Command::List(list)) => list::run(&list),
