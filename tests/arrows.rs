@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate and the crates of this workspace that it may use. A new arrow changes the drawing first.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("gpu-arch", &[]),
     ("fatbin", &[]),
     ("cubin", &["gpu-arch"]),
@@ -16,6 +16,7 @@ const ARROWS: [(&str, &[&str]); 8] = [
     ("device-probe", &["gpu-arch"]),
     ("fatscan-cli", &["fatscan-core", "device-probe", "gpu-arch"]),
     ("fatscan", &["fatscan-core", "gpu-arch", "device-probe", "fatscan-cli"]),
+    ("fatscan-python", &["fatscan-core", "gpu-arch", "device-probe", "fatscan-cli"]),
 ];
 
 /// For tests only.
