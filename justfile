@@ -32,6 +32,14 @@ bench-wheel PATH:
 page *ARGS:
     cargo build --release && python3 tests/html_page.py {{ARGS}}
 
+# the Python module: built, installed in an empty environment, tested
+python *ARGS:
+    python3 tests/python_api.py {{ARGS}}
+
+# all that a release uploads, below dist/: wheels, static binaries, checksums, licences; it uploads nothing
+release *ARGS:
+    python3 tests/release.py {{ARGS}}
+
 # what continuous integration runs
 ci:
     bash .ci/run

@@ -7,14 +7,16 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Each crate and the crates of this workspace that it may use. A new arrow changes the drawing first.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("gpu-arch", &[]),
     ("fatbin", &[]),
     ("cubin", &["gpu-arch"]),
     ("fatscan-containers", &[]),
     ("fatscan-core", &["gpu-arch", "fatbin", "cubin", "fatscan-containers"]),
     ("device-probe", &["gpu-arch"]),
-    ("fatscan", &["fatscan-core", "device-probe", "gpu-arch"]),
+    ("fatscan-cli", &["fatscan-core", "device-probe", "gpu-arch"]),
+    ("fatscan", &["fatscan-core", "gpu-arch", "device-probe", "fatscan-cli"]),
+    ("fatscan-python", &["fatscan-core", "gpu-arch", "device-probe", "fatscan-cli"]),
 ];
 
 /// For tests only.

@@ -67,7 +67,7 @@ fn links_between_documents_lead_somewhere() {
         "docs/LIMITS.md",
         "docs/PERFORMANCE.md",
         "docs/RULES.md",
-        "docs/GLOSSARY.md",
+        "crates/cli/GLOSSARY.md",
         "docs/ENVIRONMENTS.md",
         "docs/FLEET.md",
         "docs/RULES.md",

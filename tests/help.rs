@@ -129,7 +129,7 @@ fn the_manual_is_written_page_by_page_and_explains_words() {
         assert!(own.out.lines().any(|line| line == name));
     }
     assert_eq!(std::fs::read_dir(folder.file("man1")).unwrap().count(), own.out.lines().count());
-    let glossary = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/GLOSSARY.md")).unwrap();
+    let glossary = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/crates/cli/GLOSSARY.md")).unwrap();
     let (words, whole) = (glossary.lines().filter_map(|line| line.strip_prefix("- **")), page("fatscan.1"));
     let words: Vec<&str> = words.map(|line| line.split("**").next().unwrap()).collect();
     for word in ["member", "module", "image", "general module", "specialised module"] {

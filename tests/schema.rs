@@ -21,7 +21,7 @@ use serde_json::Value;
 
 fn checked_in(name: &str, schema: schemars::Schema) {
     let text = format!("{}\n", serde_json::to_string_pretty(&schema).unwrap());
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/{name}.schema.json"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("crates/cli/schema/{name}.schema.json"));
     if std::env::var_os("FATSCAN_WRITE_SCHEMA").is_some() {
         // the program has the file of the next build
         return std::fs::write(&path, &text).unwrap();
@@ -29,7 +29,7 @@ fn checked_in(name: &str, schema: schemars::Schema) {
     let stored = std::fs::read_to_string(&path).unwrap();
     assert!(
         stored == text,
-        "run `FATSCAN_WRITE_SCHEMA=1 cargo test --test schema` to write docs/{name}.schema.json anew"
+        "run `FATSCAN_WRITE_SCHEMA=1 cargo test --test schema` to write crates/cli/schema/{name}.schema.json anew"
     );
     assert!(run(["schema", name]).out == text, "{name}: the program prints another one");
 }

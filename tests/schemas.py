@@ -56,7 +56,7 @@ def main():
     program = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "target/debug/fatscan")
     call = lambda *words: subprocess.run([program, *map(str, words)], capture_output=True, text=True).stdout
     validators = {}
-    for path in sorted((ROOT / "docs").glob("*.schema.json")):
+    for path in sorted((ROOT / "crates/cli/schema").glob("*.schema.json")):
         name = path.name.removesuffix(".schema.json")
         schema = json.loads(call("schema", name))
         assert schema == json.loads(path.read_text()), name

@@ -1,13 +1,10 @@
 //! `fatscan list`.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use fatscan::{
-    ArtefactKind, Input, Judgement, KernelDepth, Level, Options, Policy, Report, Scanner, judge, wants_kernels,
-};
+use fatscan::{Input, Judgement, KernelDepth, Level, Options, Policy, Report, Scanner, deepen, judge, wants_kernels};
 use gpu_arch::rules::Device;
 
 use crate::args::{Common, Files, Format, ListArgs};
@@ -179,43 +176,12 @@ pub(crate) fn judged(
     if suspects.is_empty() {
         return Ok((report, judgement));
     }
-    deepen(&mut report, suspects, request.common, deeper)?;
+    deepen(&mut report, suspects, |path| {
+        let paths = [path.to_owned()];
+        scan(&Request { paths: &paths, files: &Files::default(), common: request.common }, deeper)
+    })?;
     let judgement = judge(&report, devices, policy)?;
     Ok((report, judgement))
-}
-
-/// Reads some members once more, with their kernels: the file itself where it lies in a directory, else what holds it.
-fn deepen(report: &mut Report, members: Vec<(usize, usize)>, common: &Common, depth: Depth) -> Result<(), Failure> {
-    let mut by_path: BTreeMap<PathBuf, Vec<(usize, usize)>> = BTreeMap::new();
-    for (place, index) in members {
-        let Some(artefact) = report.artefacts.get(place) else { continue };
-        let Some(member) = artefact.members.get(index) else { continue };
-        let steps = if artefact.kind == ArtefactKind::Directory { &member.at.steps } else { &artefact.at.steps };
-        // what lies deeper than a file below a directory is left as it is
-        if steps.len() <= 2 {
-            let path: PathBuf = steps.iter().map(|step| path_of(&step.name)).collect();
-            by_path.entry(path).or_default().push((place, index));
-        }
-    }
-    for (path, members) in by_path {
-        let request = Request { paths: &[path], files: &Files::default(), common };
-        let found = scan(&request, depth)?;
-        for (place, index) in members {
-            let own = report.artefacts.get_mut(place).and_then(|artefact| artefact.members.get_mut(index));
-            let Some(own) = own else { continue };
-            let all = || found.artefacts.iter().flat_map(|artefact| &artefact.members);
-            let same =
-                all().find(|member| member.path == own.path).or_else(|| all().next().filter(|_| all().count() == 1));
-            // a file that changed meanwhile is left as it was
-            if let Some(same) = same.filter(|same| same.size == own.size && same.modules.len() == own.modules.len()) {
-                let pairs = own.modules.iter_mut().zip(&same.modules);
-                for (own, same) in pairs.flat_map(|(own, same)| own.images.iter_mut().zip(&same.images)) {
-                    own.kernels.clone_from(&same.kernels);
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The paths, with `-` replaced by the lines of standard input.

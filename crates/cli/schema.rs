@@ -33,15 +33,15 @@ pub(crate) enum Name {
 
 pub(crate) fn run(name: Name) -> Result<ExitCode, Failure> {
     let text = match name {
-        Name::Report => include_str!("../../docs/report.schema.json"),
-        Name::Fleet => include_str!("../../docs/fleet.schema.json"),
-        Name::Lines => include_str!("../../docs/lines.schema.json"),
-        Name::Kernels => include_str!("../../docs/kernels.schema.json"),
-        Name::Size => include_str!("../../docs/size.schema.json"),
-        Name::Diff => include_str!("../../docs/diff.schema.json"),
-        Name::Arch => include_str!("../../docs/arch.schema.json"),
-        Name::Device => include_str!("../../docs/device.schema.json"),
-        Name::Extract => include_str!("../../docs/extract.schema.json"),
+        Name::Report => include_str!("schema/report.schema.json"),
+        Name::Fleet => include_str!("schema/fleet.schema.json"),
+        Name::Lines => include_str!("schema/lines.schema.json"),
+        Name::Kernels => include_str!("schema/kernels.schema.json"),
+        Name::Size => include_str!("schema/size.schema.json"),
+        Name::Diff => include_str!("schema/diff.schema.json"),
+        Name::Arch => include_str!("schema/arch.schema.json"),
+        Name::Device => include_str!("schema/device.schema.json"),
+        Name::Extract => include_str!("schema/extract.schema.json"),
     };
     output::print(text.as_bytes())
 }

@@ -12,7 +12,7 @@ use crate::output::print;
 use crate::unfinished::Unfinished;
 
 /// The words that the manual explains.
-const WORDS: &str = include_str!("../../docs/GLOSSARY.md");
+const WORDS: &str = include_str!("GLOSSARY.md");
 
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();

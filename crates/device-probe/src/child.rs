@@ -9,8 +9,8 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use serde::{Deserialize, Serialize};
@@ -43,11 +43,18 @@ pub(crate) struct Answer {
     pub(crate) outcome: WayOutcome,
 }
 
-static IS_PREPARED: AtomicBool = AtomicBool::new(false);
+/// How this program starts its child, where it has said that it can.
+static CHILD: Mutex<Option<(PathBuf, Vec<OsString>)>> = Mutex::new(None);
 
-/// Whether this program can be its own child.
-pub(crate) fn is_prepared() -> bool {
-    IS_PREPARED.load(Ordering::Relaxed)
+/// The child of this program, if it can have one.
+pub(crate) fn of_this_program() -> Option<(PathBuf, Vec<OsString>)> {
+    CHILD.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Says how the child of this program is started, where that is not the program itself: what is started so calls
+/// [`run_child`]. From then on it is [`Isolation::this_program`].
+pub fn child_is(program: PathBuf, arguments: Vec<OsString>) {
+    *CHILD.lock().unwrap_or_else(PoisonError::into_inner) = Some((program, arguments));
 }
 
 /// Answers and ends the process if it was started as the child of a probe; else returns at once.
@@ -63,8 +70,18 @@ pub fn run_child_if_asked() {
     let is_child = std::env::args_os().skip(1).any(|argument| argument == CHILD_ARGUMENT);
     match std::env::var(REQUEST) {
         Ok(request) if is_child => answer(&request),
-        _ => IS_PREPARED.store(true, Ordering::Relaxed),
+        _ => {
+            if let Ok(program) = std::env::current_exe() {
+                child_is(program, vec![CHILD_ARGUMENT.into()]);
+            }
+        }
     }
+}
+
+/// Answers as the child of a probe and ends the process, with exit code 2 where none asked it. For the child that
+/// [`child_is`] names.
+pub fn run_child() -> ! {
+    answer(&std::env::var(REQUEST).unwrap_or_default())
 }
 
 /// The life of a child.

@@ -49,7 +49,7 @@ mod visible;
 mod way;
 
 pub use address::{ParsePciAddressError, PciAddress};
-pub use child::{CHILD_ARGUMENT, run_child_if_asked};
+pub use child::{CHILD_ARGUMENT, child_is, run_child, run_child_if_asked};
 pub use deadline::Deadline;
 pub use device::{Confidence, ProbedDevice, Visibility};
 pub use environment::Environment;

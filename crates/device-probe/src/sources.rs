@@ -38,7 +38,7 @@ pub enum Isolation {
     /// with all that it started in its process group (on Windows without that), and it ends when this process ends.
     ///
     /// The program must call [`run_child_if_asked`](crate::run_child_if_asked) before anything else, and the arguments
-    /// must hold [`CHILD_ARGUMENT`](crate::CHILD_ARGUMENT).
+    /// must hold [`CHILD_ARGUMENT`](crate::CHILD_ARGUMENT); or what is started so calls [`run_child`](crate::run_child).
     Child {
         /// The program.
         program: PathBuf,
@@ -52,15 +52,14 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// This program as its own child if it has called [`run_child_if_asked`](crate::run_child_if_asked), else
+    /// This program as its own child if it has called [`run_child_if_asked`](crate::run_child_if_asked), what it has named with
+    /// [`child_is`](crate::child_is), else
     /// [`Isolation::InProcess`]: a program that has not would do its ordinary work instead of answering.
     #[must_use]
     pub fn this_program() -> Self {
-        match std::env::current_exe() {
-            Ok(program) if child::is_prepared() => {
-                Self::Child { program, arguments: vec![child::CHILD_ARGUMENT.into()] }
-            }
-            _ => Self::InProcess,
+        match child::of_this_program() {
+            Some((program, arguments)) => Self::Child { program, arguments },
+            None => Self::InProcess,
         }
     }
 }

@@ -232,7 +232,7 @@ impl Nested<'_> {
             let refused = stream.fault().filter(|fault| *fault == Fault::Window && stream.window().is_empty());
             if refused.is_none() {
                 flow = if is_payload { walker.payload(at, stream) } else { walker.file(at, stream, false) };
-                if walker.found.opened {
+                if walker.found.opened && !run.is_cancelled() {
                     // what is behind the end counts for the checksum
                     stream.skip(u64::MAX);
                 }
@@ -244,6 +244,9 @@ impl Nested<'_> {
             found = walker.found;
         });
         flow?;
+        if run.is_cancelled() {
+            return ControlFlow::Break(());
+        }
         // what is compressed in it has checksums of its own, the archive's is that of the whole
         let stored = match (zip, steps) {
             (Some(zip), [Step { place: Place::Member(index), .. }]) => zip.members.get(*index),
@@ -423,7 +426,7 @@ impl Nested<'_> {
             run.progress.advance(member.size);
             return leaf;
         }
-        if !leaf.nested.is_empty() || leaf.put_off {
+        if !leaf.nested.is_empty() || leaf.put_off || run.is_cancelled() {
             return leaf;
         }
         let fault = stream.fault();

@@ -70,5 +70,5 @@ pub use package::{Owners, Package, package};
 pub use parallel::with_threads;
 pub use pattern::{Pattern, PatternError};
 pub use progress::Progress;
-pub use scan::{Input, Scanner, Sink, scan_bytes, scan_paths, scan_source, scan_stream};
+pub use scan::{Collect, Input, Scanner, Sink, Stop, deepen, scan_bytes, scan_paths, scan_source, scan_stream};
 pub use sizes::{CodeSizes, KernelSize, Size, artefact_sizes, kernel_sizes, member_sizes};

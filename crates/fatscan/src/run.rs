@@ -14,6 +14,7 @@ use crate::model::{CodeKind, Image};
 use crate::options::Options;
 use crate::pattern::Pattern;
 use crate::progress::Progress;
+use crate::scan::Stop;
 
 /// One scan.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Run {
     devices: Arc<[Device]>,
     excluded: Arc<[Pattern]>,
     stop: AtomicBool,
+    /// Somebody outside may end it.
+    outer: Stop,
     /// Images, kernels and bytes of text that all threads hold, delivered ones too.
     images: AtomicUsize,
     kernels: AtomicUsize,
@@ -91,6 +94,7 @@ impl Run {
             devices: Arc::default(),
             excluded: Arc::default(),
             stop: AtomicBool::new(false),
+            outer: Stop::default(),
             images: AtomicUsize::new(0),
             kernels: AtomicUsize::new(0),
             text: AtomicUsize::new(0),
@@ -103,6 +107,10 @@ impl Run {
 
     pub(crate) fn excluding(self, excluded: Arc<[Pattern]>) -> Self {
         Self { excluded, ..self }
+    }
+
+    pub(crate) fn stopped_by(self, outer: Stop) -> Self {
+        Self { outer, ..self }
     }
 
     /// Whether a file below a directory, or in an archive, is left out: by its path there.
@@ -133,7 +141,7 @@ impl Run {
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.outer.is_stopped()
     }
 
     /// Counts what a thread holds; `false` where all threads together hold more than the run may.

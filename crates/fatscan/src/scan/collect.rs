@@ -9,22 +9,27 @@ use crate::locator::Locator;
 use crate::model::{Artefact, Depth, Member, Report, Unread};
 use crate::options::Options;
 
-/// Makes a report of what comes.
-pub(super) struct Collect {
-    pub(super) report: Report,
+/// Makes a report of what comes: what [`super::Scanner::report`] does, for a sink that also does something else with it.
+#[derive(Debug)]
+pub struct Collect {
+    report: Report,
     /// Artefacts that have begun, by where they are.
-    pub(super) open: HashMap<Locator, usize>,
-    pub(super) ended: Vec<bool>,
+    open: HashMap<Locator, usize>,
+    ended: Vec<bool>,
 }
 
 impl Collect {
-    pub(super) fn new(options: &Options) -> Self {
+    /// Nothing yet, of a scan with these options.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
         let depth = Depth { entry_functions: options.entry_functions || options.verify };
         let report = Report { depth, ..Report::default() };
         Self { report, open: HashMap::new(), ended: Vec::new() }
     }
 
-    pub(super) fn report(mut self) -> Report {
+    /// The report of what came.
+    #[must_use]
+    pub fn report(mut self) -> Report {
         // what was cut by a limit has begun and not ended
         let mut ended = self.ended.iter();
         self.report.artefacts.retain(|_| ended.next() == Some(&true));

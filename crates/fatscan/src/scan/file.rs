@@ -18,6 +18,9 @@ use crate::run::{Allowance, Run};
 
 /// Scans one file.
 pub(super) fn scan_task(run: &Run, task: &Task, input: Option<&Input<'_>>, take: &mut dyn Take) -> ControlFlow<()> {
+    if run.is_cancelled() {
+        return ControlFlow::Break(());
+    }
     match input {
         Some(Input::Bytes { bytes, .. }) => scan_open(run, task, bytes, take),
         Some(Input::Source { source, .. }) => scan_open(run, task, *source, take),
@@ -134,7 +137,7 @@ fn scan_packed(
     walker.file(&task.at, stream, explicit)?;
     let found = walker.found;
     run.progress.advance(task.size);
-    if size == 0 {
+    if size == 0 && !run.is_cancelled() {
         // what is behind the end of the archive counts
         stream.skip(u64::MAX);
     }

@@ -1,9 +1,11 @@
 //! From what was given to artefacts: a scan and who listens to it.
 
 mod collect;
+mod deepen;
 mod deliver;
 mod file;
 mod roots;
+mod stop;
 
 use core::ops::ControlFlow;
 use std::ffi::OsString;
@@ -14,12 +16,15 @@ use fatscan_containers::{ByteStream, Source};
 use gpu_arch::rules::Device;
 use rayon::ThreadPool;
 
-use self::collect::Collect;
+pub use self::collect::Collect;
+pub use self::deepen::deepen;
 pub(crate) use self::deliver::Take;
 use self::deliver::{Kept, Live, Out, Sums};
 use self::file::{scan_forward, scan_task};
 pub(crate) use self::roots::artefact;
 use self::roots::{Groupings, OpenRoots, Root, Task};
+pub use self::stop::Stop;
+use self::stop::Until;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::locator::Locator;
 use crate::model::{Artefact, Member, Report, Unread};
@@ -108,6 +113,7 @@ pub struct Scanner {
     pool: Arc<ThreadPool>,
     devices: Arc<[Device]>,
     excluded: Arc<[Pattern]>,
+    stop: Stop,
 }
 
 impl Scanner {
@@ -117,7 +123,8 @@ impl Scanner {
     /// The system's words where it gives no threads.
     pub fn new(options: Options) -> Result<Self, String> {
         let pool = Arc::new(parallel::pool(options.threads)?);
-        Ok(Self { pool, options, progress: Progress::default(), devices: Arc::default(), excluded: Arc::default() })
+        let (progress, devices, excluded, stop) = Default::default();
+        Ok(Self { options, progress, pool, devices, excluded, stop })
     }
 
     /// For these devices and no others: of the payloads that [`Options::entry_functions`] asks for, only those are looked
@@ -134,6 +141,12 @@ impl Scanner {
         Self { excluded: patterns.into(), ..self }
     }
 
+    /// Ended by this hand, from any thread.
+    #[must_use]
+    pub fn stopped_by(self, stop: &Stop) -> Self {
+        Self { stop: stop.clone(), ..self }
+    }
+
     /// How far its scans are, all together.
     #[must_use]
     pub fn progress(&self) -> Progress {
@@ -145,6 +158,8 @@ impl Scanner {
     pub fn scan(&self, inputs: &[Input<'_>], sink: &mut dyn Sink) -> ControlFlow<()> {
         let run = Run::new(&self.options, Arc::clone(&self.pool), self.progress.clone());
         let run = run.for_devices(Arc::clone(&self.devices)).excluding(Arc::clone(&self.excluded));
+        let run = run.stopped_by(self.stop.clone());
+        let sink: &mut dyn Sink = &mut Until { sink, stop: &self.stop };
         let mut roots = Vec::new();
         let mut tasks = Vec::new();
         for (index, input) in inputs.iter().enumerate() {
@@ -159,13 +174,22 @@ impl Scanner {
         if flow.is_continue() {
             flow = out.close(tasks.first().map(|(_, task)| task.at.root()).unwrap_or_default());
         }
+        // where it was stopped behind the last that was delivered, something may be missing behind that
+        flow = flow.is_continue().then(|| self.stop.flow()).unwrap_or(flow);
         if flow.is_break() {
             run.cancel();
         }
         flow
     }
 
-    /// Scans and collects all that comes.
+    /// Scans and collects all that comes; `None` where it was stopped.
+    #[must_use]
+    pub fn collect(&self, inputs: &[Input<'_>]) -> Option<Report> {
+        let mut collect = Collect::new(&self.options);
+        self.scan(inputs, &mut collect).is_continue().then(|| collect.report())
+    }
+
+    /// Scans and collects all that comes, which is a part where it was stopped.
     #[must_use]
     pub fn report(&self, inputs: &[Input<'_>]) -> Report {
         let mut collect = Collect::new(&self.options);

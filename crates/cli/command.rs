@@ -1,4 +1,10 @@
 //! The command line of fatscan: words typed, calls, exit code.
+//!
+//! [`run`] is the whole program. What calls it (the program itself, the Python module) says beforehand how the probe gets
+//! its child process: [`device_probe::run_child_if_asked`], [`device_probe::child_is`].
+
+// the modules use what the library `fatscan` shows
+extern crate fatscan_core as fatscan;
 
 mod arch;
 mod args;
@@ -24,18 +30,20 @@ mod target;
 mod terminal;
 mod unfinished;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-fn main() -> ExitCode {
-    // the probe asks the driver in a child process, which is this program: a driver can hang or crash
-    device_probe::run_child_if_asked();
-    let typed = args::program().try_get_matches().and_then(|typed| args::Cli::from_arg_matches(&typed));
-    output::end(typed.map_or_else(output::usage, run))
+/// Runs the command with the words that were typed, the first of which is the name of the program: prints what it has to
+/// print, and returns the exit code.
+#[must_use]
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let typed = args::program().try_get_matches_from(words).and_then(|typed| args::Cli::from_arg_matches(&typed));
+    output::end(typed.map_or_else(output::usage, command))
 }
 
-fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
+fn command(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
     match cli.command {
         None => match shell::mistyped(&cli.list.paths) {
             Some(failure) => Err(failure),

@@ -1,0 +1,7 @@
+"""`python -m fatscan`."""
+
+import sys
+
+from ._command import main
+
+sys.exit(main())
