@@ -17,6 +17,7 @@ mod progress;
 mod render;
 mod shell;
 mod size;
+mod slim;
 mod target;
 mod terminal;
 
@@ -41,6 +42,7 @@ fn run(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         Some(args::Command::Size(size)) => size::run(&size),
         Some(args::Command::Diff(diff)) => diff::run(&diff),
         Some(args::Command::Extract(extract)) => extract::run(&extract),
+        Some(args::Command::Slim(slim)) => slim::run(&slim),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema) => output::schema(),
