@@ -223,7 +223,7 @@ fn what_cannot_be_done_writes_nothing() {
     std::fs::write(path("cut.so"), &library[..library.len() - 3000]).unwrap();
     std::fs::write(path("there.so"), b"mine").unwrap();
     let locked = ZipMember::deflated("lib.so", &library).encrypted();
-    std::fs::write(path("locked.zip"), Zip::new().member(locked).bytes()).unwrap();
+    std::fs::write(path("locked.zip"), Zip::new().with(locked).bytes()).unwrap();
     let good = fixture("libpartial.so").to_str().unwrap().to_owned();
     for (from, to, words) in [
         (path("cut.so"), path("out"), "damaged"),
