@@ -12,7 +12,7 @@ mod program;
 
 use program::{Folder, run};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "list",
     "explain",
     "env",
@@ -21,6 +21,8 @@ const COMMANDS: [&str; 13] = [
     "size",
     "diff",
     "extract",
+    "fleet",
+    "slim",
     "device",
     "arch",
     "schema",

@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Write cubins, PTX and intermediate code to files
     Extract(ExtractArgs),
+    /// Write wheels and libraries without the device code that some GPUs do not use (experimental)
+    Slim(SlimArgs),
     /// Tell which NVIDIA GPUs, driver and toolkits are here
     Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
@@ -366,13 +368,9 @@ pub(crate) struct SchemaArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  fatscan fleet dist/*.whl --config fleet.toml
-  fatscan fleet dist/*.whl --gpu T4,A100,H100 --driver 535.183.01 --driver 580.65.06
-  fatscan fleet .venv --gpu 7.5,8.0,9.0 --allow-jit
-  fatscan fleet dist/*.whl --config fleet.toml --format html > fleet.html
-
-Exit code, the same in every format and as for `check`: 0 all of it runs on every target; 1 something does not, is damaged or was not read; 2 could not judge: a wrong argument, a broken configuration, nothing readable. 2 beats 1.")]
+#[command(
+    after_help = "Exit code, the same in every format and as for `check`: 0 all of it runs on every target; 1 something does not, is damaged or was not read; 2 could not judge: a wrong argument, a broken configuration, nothing readable. 2 beats 1."
+)]
 pub(crate) struct FleetArgs {
     /// As for `list`; of an environment, as for `env`, each distribution is a row
     #[arg(value_name = "PATH", required = true)]
@@ -594,6 +592,59 @@ pub(crate) struct ExtractArgs {
     pub(crate) max_bytes: Option<String>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What stays of each fatbin is what the GPUs pick, with any driver if none is given. What was written is read and judged again before it gets its name. Not tried on a GPU yet: see docs/SLIM.md.\n\nExit code: 0 written; 1 one of several could not be; 2 nothing could be, or a wrong argument."
+)]
+pub(crate) struct SlimArgs {
+    /// Wheels, zip archives, libraries of Linux, fatbins
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The directory to write to, where a wheel gets a build tag that says what it is for; or a file, of one PATH
+    #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
+    /// GPUs that it must still run on: `9.0`, sm_90, "RTX 4090"; several separated by commas
+    #[arg(long = "for", value_name = "GPUS", required = true)]
+    pub(crate) gpus: Vec<String>,
+    #[command(flatten)]
+    pub(crate) driver: DriverArgs,
+    /// Which PTX stays beside what these GPUs pick
+    #[arg(long, value_enum, default_value_t = KeepPtxArg::Newest)]
+    pub(crate) keep_ptx: KeepPtxArg,
+    /// Change fatbins too that the library finds by tables of its own
+    #[arg(long)]
+    pub(crate) include_unwrapped: bool,
+    /// Say what would be written, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Write over a file that exists
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// How to print what was done
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlainFormat {
+    /// For people
+    Table,
+    /// One document
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeepPtxArg {
+    /// The newest of each module, for GPUs to come
+    Newest,
+    /// All
+    All,
+    /// None
+    None,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -26,6 +26,7 @@ mod render;
 mod schema;
 mod shell;
 mod size;
+mod slim;
 mod target;
 mod terminal;
 mod unfinished;
@@ -58,6 +59,7 @@ fn command(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         Some(args::Command::Size(size)) => size::run(&size),
         Some(args::Command::Diff(diff)) => diff::run(&diff),
         Some(args::Command::Extract(extract)) => extract::run(&extract),
+        Some(args::Command::Slim(slim)) => slim::run(&slim),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema(schema)) => schema::run(schema.name),

@@ -83,6 +83,26 @@ pub(super) const EXAMPLES: &[(Option<&str>, &[Example])] = &[
         ],
     ),
     (
+        Some("slim"),
+        &[
+            ("fatscan slim torch-2.15.0-*.whl --for H100 -o slim/", "a wheel for one GPU"),
+            ("fatscan slim libtorch_cuda.so --for 8.0,9.0 -o small.so", "a library for two"),
+            ("fatscan slim dist/*.whl --for T4,L4 --keep-ptx none --dry-run", "what it would save"),
+        ],
+    ),
+    (
+        Some("fleet"),
+        &[
+            ("fatscan fleet dist/*.whl --config fleet.toml", "the fleets of a configuration"),
+            (
+                "fatscan fleet dist/*.whl --gpu T4,A100,H100 --driver 535.183.01 --driver 580.65.06",
+                "each with each driver",
+            ),
+            ("fatscan fleet .venv --gpu 7.5,8.0,9.0 --allow-jit", "a row for each package"),
+            ("fatscan fleet dist/*.whl --config fleet.toml --output html=fleet.html", "and a page for a browser"),
+        ],
+    ),
+    (
         Some("device"),
         &[
             ("fatscan device", "GPUs, driver, toolkits, and what is wrong"),

@@ -11,6 +11,7 @@
 //! | `codec` | streams over streams | [`Codec`], [`Inflater`] |
 //! | `walk` | files of several parts, read forward | [`ArchiveWalk`], [`TarWalk`], [`CpioWalk`], [`universal`] |
 //! | `index` | archives with a table of members | [`Zip`] |
+//! | `rezip` | an archive written anew from another | [`Rezip`] |
 //! | `layout`, `needed` | sections and linkage of a library | [`Layout`], [`Ranges`], [`needed`] |
 //! | `linkage` | how a library is linked: names, paths, machine | [`Library`], [`library`] |
 //! | `budget` | every limit, and the memory that threads share | [`Limits`], [`Memory`] |
@@ -32,6 +33,7 @@ mod linkage;
 mod needed;
 mod number;
 mod ranges;
+mod rezip;
 mod source;
 mod stream;
 mod tree;
@@ -45,6 +47,7 @@ pub use layout::{Layout, ObjectType, PREFIX_SIZE, SECTION_NAME, Section, Segment
 pub use linkage::{Library, LinkageError, Machine, library};
 pub use needed::{names_at, needed};
 pub use ranges::Ranges;
+pub use rezip::Rezip;
 pub use source::{FileSource, Mapping, Source, open_file};
 pub use stream::{Bounded, ByteStream, Checked, Fault, Onward, ReadStream, ReaderStream, SliceStream, Tap};
 pub use tree::{Tree, TreeFile, tree};

@@ -35,7 +35,11 @@ pub(crate) fn label(modules: &mut [Module], layout: Option<&Layout>, wrappers: &
         });
         module.mapped = layout.and_then(|layout| layout.is_mapped(module.offset));
         if module.source == Source::Fatbin {
-            module.wrapped = pointed.as_ref().map(|offsets| offsets.binary_search(&module.offset).is_ok());
+            let own = [1, 2].map(|version| {
+                pointed.as_ref().map(|offsets| offsets.binary_search(&(module.offset, version)).is_ok())
+            });
+            module.prelinked = own.last() == Some(&Some(true));
+            module.wrapped = pointed.as_ref().map(|_| own.contains(&Some(true)));
             let linkage = match (layout.is_some_and(|layout| layout.named), &module.section) {
                 (false, _) => Linkage::Unknown,
                 (true, Some(section)) if is_relocatable(section) => Linkage::Relocatable,
@@ -54,8 +58,8 @@ fn is_link_input(image: &Image) -> bool {
     image.kind == CodeKind::LtoIr || says_so
 }
 
-/// File offsets that wrappers point at, sorted; `None` where pointers are only made by the linker.
-fn pointed(layout: &Layout, wrappers: &[Wrapper]) -> Option<Vec<u64>> {
+/// File offsets that wrappers point at with the versions of these, sorted; `None` where pointers are only made by the linker.
+fn pointed(layout: &Layout, wrappers: &[Wrapper]) -> Option<Vec<(u64, u32)>> {
     if layout.object_type != ObjectType::Linked || layout.segments.is_empty() {
         return None;
     }
@@ -63,7 +67,8 @@ fn pointed(layout: &Layout, wrappers: &[Wrapper]) -> Option<Vec<u64>> {
     if !wrappers.is_empty() && wrappers.iter().all(|wrapper| wrapper.pointer == 0) {
         return None;
     }
-    let mut offsets: Vec<u64> = wrappers.iter().filter_map(|wrapper| layout.offset_of(wrapper.pointer)).collect();
+    let place = |wrapper: &Wrapper| Some((layout.offset_of(wrapper.pointer)?, wrapper.version));
+    let mut offsets: Vec<(u64, u32)> = wrappers.iter().filter_map(place).collect();
     offsets.sort_unstable();
     offsets.dedup();
     Some(offsets)

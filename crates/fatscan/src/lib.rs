@@ -47,6 +47,7 @@ mod progress;
 mod run;
 mod scan;
 mod sizes;
+pub mod slim;
 
 pub use advice::{Cause, Fix, FixKind, When, advise, cause_of, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};

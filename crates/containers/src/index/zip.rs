@@ -3,6 +3,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 
 use memchr::memmem;
+use rawzip::time::{UtcDateTime, ZipDateTimeKind};
 use rawzip::{CompressionMethod, ReaderAt, ZipArchive, ZipLocator};
 
 use crate::budget::Limits;
@@ -81,6 +82,10 @@ pub struct ZipMember {
     pub checksum: Option<u32>,
     /// What is odd about it.
     pub doubt: Option<MemberDoubt>,
+    /// When it was changed, in seconds since 1970, where the directory states a possible time; times of no zone as if of UTC.
+    pub modified: Option<i64>,
+    /// Its permissions and kind as Unix states them, where the directory does.
+    pub mode: Option<u32>,
 }
 
 impl ZipMember {
@@ -208,6 +213,8 @@ impl Zip {
                 size: row.uncompressed_size_hint(),
                 checksum: Some(row.crc32()),
                 doubt,
+                modified: seconds(row.last_modified()),
+                mode: (row.external_attributes() >> 16 != 0).then(|| row.external_attributes() >> 16),
             });
         }
         let many = zip.doubts.contains(&ZipDoubt::TooMany);
@@ -435,8 +442,22 @@ impl Local {
             size: if sized { u64::from(self.size) } else { u64::MAX },
             checksum: sized.then_some(self.checksum),
             doubt: None,
+            modified: None,
+            mode: None,
         };
         Some((member, self.length.saturating_add(step)))
+    }
+}
+
+/// A time of a zip directory in seconds since 1970.
+fn seconds(time: ZipDateTimeKind) -> Option<i64> {
+    match time {
+        ZipDateTimeKind::Utc(time) => Some(time.to_unix()),
+        ZipDateTimeKind::Local(time) => {
+            let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+            let time = UtcDateTime::from_components(time.year(), time.month(), time.day(), hour, minute, second, 0);
+            time.map(|time| time.to_unix())
+        }
     }
 }
 

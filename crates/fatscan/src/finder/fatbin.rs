@@ -90,7 +90,8 @@ impl<S: ByteStream> Finder<'_, '_, S> {
         }
         if !images.is_empty() {
             let module = Module::new(Source::Fatbin, start, images);
-            self.module(Module { damaged: broken.is_some(), ..module });
+            let size = header.size.saturating_add(header_size);
+            self.module(Module { size, damaged: broken.is_some(), ..module });
         }
     }
 

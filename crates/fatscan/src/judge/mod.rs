@@ -11,7 +11,7 @@ mod copies;
 mod empty;
 mod limits;
 mod member;
-mod modules;
+pub(crate) mod modules;
 mod named;
 mod relink;
 mod runtime;

@@ -59,7 +59,7 @@ impl<'a> Judge<'a> {
 }
 
 /// What the rules look at in an image; nothing for what no driver loads from a fatbin.
-fn code(source: Source, image: &Image) -> Option<Code> {
+pub(crate) fn code(source: Source, image: &Image) -> Option<Code> {
     let arch = image.arch?;
     if image.linkage == Linkage::Relocatable {
         return None;

@@ -183,10 +183,14 @@ pub struct Module {
     pub section: Option<Arc<str>>,
     /// Offset in the member (in the object of an archive), in bytes.
     pub offset: u64,
+    /// Bytes that a fatbin takes in the file with its header, as that states; 0 of anything else.
+    pub size: u64,
     /// How the code is kept.
     pub source: Source,
     /// Whether a wrapper record points at it; `None` where that cannot be told.
     pub wrapped: Option<bool>,
+    /// Whether one of these records says that it came out of a device link (version 2).
+    pub prelinked: bool,
     /// Whether a program that loads the file has it in memory; `None` where that cannot be told.
     pub mapped: Option<bool>,
     /// Whether its chain of entries is broken.
@@ -210,7 +214,18 @@ pub struct Object {
 impl Module {
     /// A module at `offset`, still without the names of what holds it.
     pub(crate) fn new(source: Source, offset: u64, images: Vec<Image>) -> Self {
-        Self { object: None, section: None, offset, source, wrapped: None, mapped: None, damaged: false, images }
+        Self {
+            object: None,
+            section: None,
+            offset,
+            size: 0,
+            source,
+            wrapped: None,
+            prelinked: false,
+            mapped: None,
+            damaged: false,
+            images,
+        }
     }
 
     /// Where it is.
