@@ -138,3 +138,21 @@ fn a_file_has_neither_colours_nor_the_width_of_the_terminal() {
     assert!(own.out.contains('\u{1b}') && own.out.lines().count() > 10);
     assert_eq!(read(&folder, "x.txt"), run(["explain", &path, "--gpu", "7.0"]).out);
 }
+
+#[test]
+fn of_many_findings_ten_are_annotated_and_the_log_has_the_rest() {
+    let folder = Folder::new();
+    let names: Vec<String> =
+        (0..12).map(|index| folder.write(&format!("{index:02}.so"), library(&[module(&["90"])]))).collect();
+    let words = ["check", "--require", "8.0", "--format", "github"];
+    let own = run(words.into_iter().chain(names.iter().map(String::as_str))).ending(1).out;
+    let told: Vec<&str> = own.lines().filter(|line| line.starts_with("::")).collect();
+    assert_eq!(told.len(), 10, "{own}");
+    assert!(told[..9].iter().all(|line| line.starts_with("::error file=")), "{own}");
+    assert_eq!(told[9], "::error title=fatscan::3 more: 3 errors; the log has them");
+    let rest: Vec<&str> = own.lines().filter(|line| line.starts_with("error [not-covered]")).collect();
+    assert!(rest.len() == 3 && rest[2].contains("11.so"), "{own}");
+    // ten are annotated, and nothing is counted
+    let own = run(words.into_iter().chain(names[..10].iter().map(String::as_str))).ending(1).out;
+    assert!(own.lines().count() == 10 && !own.contains("more:"), "{own}");
+}

@@ -99,7 +99,7 @@ pub(super) const EXAMPLES: &[(Option<&str>, &[Example])] = &[
                 "each with each driver",
             ),
             ("fatscan fleet .venv --gpu 7.5,8.0,9.0 --allow-jit", "a row for each package"),
-            ("fatscan fleet dist/*.whl --config fleet.toml --output html=fleet.html", "and a page for a browser"),
+            ("fatscan fleet dist/*.whl --config fleet.toml --format html > fleet.html", "and a page for a browser"),
         ],
     ),
     (

@@ -126,22 +126,52 @@ fn summary(
     writeln!(out, "{style}{word}{style:#}: {artefacts}{devices}, {found}")
 }
 
-/// Workflow commands: annotations at the file that was checked.
+/// Annotations that a forge shows of one step: GitHub drops more than ten of a kind.
+const ANNOTATIONS: usize = 10;
+
+/// Workflow commands: annotations at the files that were checked, the gravest first. Of more than [`ANNOTATIONS`] the last
+/// one tells how many others there are, and the log has them.
 pub(crate) fn github(out: &mut impl Write, report: &Report, outcome: &Outcome) -> io::Result<()> {
-    for finding in shown(outcome) {
-        let command = match finding.severity {
-            Severity::Deny => "error",
-            Severity::Warn => "warning",
-            Severity::Note | Severity::Allow => "notice",
-        };
+    let mut all: Vec<&Finding> = shown(outcome).collect();
+    let rank = |finding: &&Finding| [Severity::Deny, Severity::Warn].iter().position(|own| *own == finding.severity);
+    all.sort_by_key(|finding| rank(finding).unwrap_or(2));
+    let most = if all.len() > ANNOTATIONS { ANNOTATIONS.saturating_sub(1) } else { ANNOTATIONS };
+    let (first, rest) = all.split_at_checked(most).unwrap_or((&all, &[]));
+    for finding in first {
         let file =
             finding.artefact.and_then(|index| report.artefacts.get(index)).map(|artefact| artefact.path.as_str());
         let file = file.map(|file| format!("file={},", escape::github_property(file))).unwrap_or_default();
-        let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let text = escape::github(&format!("{}: {}{hint}", finding.at, finding.message));
-        writeln!(out, "::{command} {file}title=fatscan {}::{text}", finding.rule)?;
+        let text = escape::github(&line(finding));
+        writeln!(out, "::{} {file}title=fatscan {}::{text}", annotation(finding), finding.rule)?;
+    }
+    let Some(gravest) = rest.first() else { return Ok(()) };
+    let counts = [("error", "error", "errors"), ("warning", "warning", "warnings"), ("notice", "note", "notes")];
+    let counts = counts.map(|(kind, one, many)| (rest.iter().filter(|own| annotation(own) == kind).count(), one, many));
+    let counts: Vec<String> =
+        counts.iter().filter(|(number, ..)| *number > 0).map(|(number, one, many)| count(*number, one, many)).collect();
+    let (kind, more) = (annotation(gravest), rest.len());
+    writeln!(out, "::{kind} title=fatscan::{more} more: {}; the log has them", counts.join(", "))?;
+    for finding in rest {
+        // a line that begins so is no command
+        let text = format!("{} [{}] {}", finding.severity.name(), finding.rule, line(finding));
+        writeln!(out, "{}", escape::text(&text))?;
     }
     Ok(())
+}
+
+/// The kind of annotation.
+const fn annotation(finding: &Finding) -> &'static str {
+    match finding.severity {
+        Severity::Deny => "error",
+        Severity::Warn => "warning",
+        Severity::Note | Severity::Allow => "notice",
+    }
+}
+
+/// A finding with its place and what to do.
+fn line(finding: &Finding) -> String {
+    let hint = finding.hint.as_deref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{}: {}{hint}", finding.at, finding.message)
 }
 
 /// SARIF 2.1.0 (OASIS standard): one run, every rule described, ignored findings as suppressed results.
