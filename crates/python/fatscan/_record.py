@@ -26,20 +26,23 @@ class Record:
     def __init__(self, data: dict[str, Any]) -> None:
         object.__setattr__(self, "_data", data)
 
-    # only asked for what was not made yet
-    def __getattr__(self, name: str) -> Any:
-        kind = type(self)._fields.get(name)
-        if kind is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        value = _made(self._data.get(name), kind)
-        object.__setattr__(self, name, value)
-        return value
+    # a type checker would take them for any attribute
+    if not TYPE_CHECKING:
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{type(self).__name__} is frozen")
+        # only asked for what was not made yet
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self)._fields.get(name)
+            if kind is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = _made(self._data.get(name), kind)
+            object.__setattr__(self, name, value)
+            return value
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} is frozen")
+        def __setattr__(self, name: str, value: object) -> None:
+            raise AttributeError(f"{type(self).__name__} is frozen")
+
+        def __delattr__(self, name: str) -> None:
+            raise AttributeError(f"{type(self).__name__} is frozen")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._fields})

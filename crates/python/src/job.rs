@@ -110,7 +110,9 @@ impl Job {
     fn wait(&self, seconds: f64) -> Option<Event> {
         let time = Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        match events.as_ref()?.recv_timeout(time) {
+        // who stopped it has taken them
+        let Some(events) = events.as_ref() else { return Some(Event::Stopped) };
+        match events.recv_timeout(time) {
             Ok(event) => Some(event),
             Err(RecvTimeoutError::Timeout) => None,
             // a thread that is gone has told its end, or nobody was to hear it

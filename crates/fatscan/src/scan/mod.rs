@@ -175,7 +175,9 @@ impl Scanner {
             flow = out.close(tasks.first().map(|(_, task)| task.at.root()).unwrap_or_default());
         }
         // where it was stopped behind the last that was delivered, something may be missing behind that
-        flow = flow.is_continue().then(|| self.stop.flow()).unwrap_or(flow);
+        if flow.is_continue() {
+            flow = self.stop.flow();
+        }
         if flow.is_break() {
             run.cancel();
         }
