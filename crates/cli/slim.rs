@@ -72,7 +72,7 @@ fn one(path: &Path, folder: bool, devices: &[Device], args: &SlimArgs) -> Result
     let about = |text: String| Failure::new(format!("`{shown}`: {text}"));
     let options = list::options(&args.common, list::Depth::Judge);
     let limits = options.limits;
-    let scanner = Scanner::new(options.clone()).map_err(|error| Failure::new(format!("no threads: {error}")))?;
+    let scanner = Scanner::new(options).map_err(|error| Failure::new(format!("no threads: {error}")))?;
     let scanner = scanner.for_devices(devices);
     let bar = Bar::start(scanner.progress());
     let report = scanner.report(&[Input::Path(path)]);
