@@ -40,6 +40,10 @@ python *ARGS:
 release *ARGS:
     python3 tests/release.py {{ARGS}}
 
+# the recipes of docs/CI.md; --wheel FILE installs it as the action and the hook do
+recipes *ARGS:
+    cargo build --release && python3 tests/ci_recipes.py {{ARGS}}
+
 # what continuous integration runs
 ci:
     bash .ci/run

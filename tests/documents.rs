@@ -70,6 +70,9 @@ fn links_between_documents_lead_somewhere() {
         "crates/cli/GLOSSARY.md",
         "docs/ENVIRONMENTS.md",
         "docs/FLEET.md",
+        "docs/CI.md",
+        "docs/SLIM.md",
+        "docs/PYTHON.md",
         "docs/RULES.md",
         "docs/VERDICTS.md",
     ] {
