@@ -111,6 +111,22 @@ fn a_venv_has_a_line_for_each_distribution_the_worst_first() {
 }
 
 #[test]
+fn the_directory_where_one_stands_is_told_as_by_its_path() {
+    let folder = venv();
+    install(&folder, SITE, "tool", "1.0", "pip", &[("../../../bin/tool", b"#!".to_vec()), ("tool/lib.so", fine())]);
+    for below in ["v", SITE, "v/lib"] {
+        let up = if below == "v/lib" { ".." } else { "." };
+        let mut command = call(&["env", up, "--gpu", "8.0", "--format", "json"]);
+        command.current_dir(folder.file(below));
+        let here: Document = serde_json::from_str(&finish(command).ending(0).out).unwrap();
+        let root = if below == SITE { path(&folder, SITE) } else { path(&folder, "v") };
+        let named = document(&[&root, "--gpu", "8.0"]);
+        assert_eq!(here.environment, named.environment, "{below}");
+        assert!(find(&here.environment.unwrap(), "tool").notes.is_empty(), "{below}");
+    }
+}
+
+#[test]
 fn several_gpus_are_told_apart_on_one_line() {
     let folder = venv();
     let mixed = library(&[vec![sass("80"), ptx("80", (8, 0))]]);

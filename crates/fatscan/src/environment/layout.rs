@@ -1,5 +1,6 @@
 //! Environments by their layout.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use super::{ENTRIES, Environment, Kind, SiteKind, site};
@@ -11,6 +12,7 @@ impl Environment {
     /// The environment that a directory is, by its layout; nothing is run. `found` says how it was found.
     #[must_use]
     pub fn of_path(path: &Path, found: &str) -> Option<Self> {
+        let path = &*named(path);
         if is_file(&path.join("pyvenv.cfg")) {
             return Some(venv(path, found));
         }
@@ -32,6 +34,7 @@ impl Environment {
     /// Whether a directory is a venv, a conda prefix or is called as directories of packages are.
     #[must_use]
     pub fn is_one(path: &Path) -> bool {
+        let path = &*named(path);
         path.is_dir() && (is_file(&path.join("pyvenv.cfg")) || path.join("conda-meta").is_dir() || is_named_site(path))
     }
 
@@ -71,6 +74,13 @@ impl Environment {
             self.add_site(&path, kind, prefix);
         }
     }
+}
+
+/// A path with a name: lists of files lead out of their directory (`../../../bin/x`), and nothing stands before `.`.
+fn named(path: &Path) -> Cow<'_, Path> {
+    let is_named = path.components().any(|part| matches!(part, Component::Normal(_)));
+    let whole = if is_named { None } else { path.canonicalize().ok() };
+    whole.map_or(Cow::Borrowed(path), Cow::Owned)
 }
 
 /// `python3.12` of that version, `python3`, `pypy3.10`.
