@@ -48,7 +48,7 @@ class Record:
         return sorted({*super().__dir__(), *self._fields})
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._data == self._data
+        return isinstance(other, Record) and type(other) is type(self) and other._data == self._data
 
     def __hash__(self) -> int:
         return hash(json.dumps(self._data, sort_keys=True))
