@@ -158,7 +158,7 @@ def test_a_scan_that_nobody_waits_for_ends(large: Path) -> None:
     del scan
     gc.collect()
     end = time.monotonic() + 5
-    names = lambda: [Path(f"/proc/self/task/{own}/comm").read_text() for own in os.listdir("/proc/self/task")]  # noqa: E731
+    names = lambda: [Path(f"/proc/self/task/{own}/comm").read_text() for own in os.listdir("/proc/self/task")]
     while os.path.exists("/proc/self/task") and any(name == "fatscan\n" for name in names()):
         assert time.monotonic() < end
         time.sleep(0.05)
