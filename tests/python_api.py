@@ -39,7 +39,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         tools, empty = Path(folder) / "tools", Path(folder) / "empty"
         for place in (tools, empty):
-            venv.create(place, with_pip=True)
+            try:
+                venv.create(place, with_pip=True)
+            except subprocess.CalledProcessError:
+                return skip(f"{sys.executable} makes no environments: install python3-venv")
         pip = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
         try:
             wanted = [] if args.wheel else ["maturin>=1.9,<2"]

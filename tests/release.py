@@ -70,8 +70,21 @@ def main():
     for machine in [args.only] if args.only else MACHINES:
         gnu, musl = f"{machine}-unknown-linux-gnu", f"{machine}-unknown-linux-musl"
         run("rustup", "target", "add", gnu, musl)
-        run(tools / "bin/maturin", "build", "--zig", "--compatibility", "manylinux2014", "--target", gnu, "--locked",
-            "--out", out, "-i", sys.executable, env=environment)
+        run(
+            tools / "bin/maturin",
+            "build",
+            "--zig",
+            "--compatibility",
+            "manylinux2014",
+            "--target",
+            gnu,
+            "--locked",
+            "--out",
+            out,
+            "-i",
+            sys.executable,
+            env=environment,
+        )
         run("cargo", "zigbuild", "--release", "--locked", "--bin", "fatscan", "--target", musl, env=environment)
         name = f"fatscan-{version}-{musl}"
         with tarfile.open(out / f"{name}.tar.gz", "w:gz") as archive:

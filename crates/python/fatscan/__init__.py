@@ -11,6 +11,18 @@
 
 from __future__ import annotations
 
+import sys
+
+if sys.version_info < (3, 12):
+    # newer ones refuse by themselves
+    try:
+        import _xxsubinterpreters as _interpreters  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        pass
+    else:
+        if _interpreters.get_current() != _interpreters.get_main():
+            raise ImportError("module fatscan does not support loading in subinterpreters")
+
 from . import _native
 from ._errors import (
     ArgumentError,

@@ -19,7 +19,7 @@ class Record:
     _data: dict[str, Any]
 
     def __init_subclass__(cls) -> None:
-        own = {name: str(kind) for name, kind in cls.__dict__.get("__annotations__", {}).items() if name[0] != "_"}
+        own = {name: str(kind) for name, kind in getattr(cls, "__annotations__", {}).items() if name[0] != "_"}
         cls._fields = {**cls._fields, **own}
         _CLASSES[cls.__name__] = cls
 
@@ -28,7 +28,6 @@ class Record:
 
     # a type checker would take them for any attribute
     if not TYPE_CHECKING:
-
         # only asked for what was not made yet
         def __getattr__(self, name: str) -> Any:
             kind = type(self)._fields.get(name)
@@ -48,7 +47,7 @@ class Record:
         return sorted({*super().__dir__(), *self._fields})
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._data == self._data
+        return isinstance(other, Record) and type(other) is type(self) and other._data == self._data
 
     def __hash__(self) -> int:
         return hash(json.dumps(self._data, sort_keys=True))

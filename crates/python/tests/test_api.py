@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pickle
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,15 +24,33 @@ def test_the_sample_is_listed(sample: Path) -> None:
     partial, rdc = wheel
     # by cuobjdump, see tests/fixtures.rs
     assert partial.path == "fatscan_sample/lib/libpartial.so"
-    assert set(partial.archs) == {"sm_75", "sm_80", "sm_90", "sm_90a", "sm_100f", "compute_90", "compute_90a", "compute_100f"}
+    assert set(partial.archs) == {
+        "sm_75",
+        "sm_80",
+        "sm_90",
+        "sm_90a",
+        "sm_100f",
+        "compute_90",
+        "compute_90a",
+        "compute_100f",
+    }
     assert (partial.modules, partial.images, rdc.images) == (3, 8, 5)
     assert partial.coverage.loadable.general == 1
     assert report.errors == ()
     assert report.members == (partial, rdc)
 
 
-@pytest.mark.parametrize("give", [str, Path, lambda path: open(path, "rb"), lambda path: path.read_bytes(),
-                                  lambda path: bytearray(path.read_bytes()), lambda path: io.BytesIO(path.read_bytes())])
+@pytest.mark.parametrize(
+    "give",
+    [
+        str,
+        Path,
+        lambda path: open(path, "rb"),
+        lambda path: path.read_bytes(),
+        lambda path: bytearray(path.read_bytes()),
+        lambda path: io.BytesIO(path.read_bytes()),
+    ],
+)
 def test_paths_bytes_and_files_give_the_same(sample: Path, library: Path, give: object) -> None:
     for path in (sample, library):
         what = give(path)  # type: ignore[operator]
@@ -208,3 +229,27 @@ def test_columns_go_into_frames(sample: Path) -> None:
         assert frame.shape == (len(sass) + columns["kind"].count("ptx"), 12)
         frames += 1
     print(f"{frames} of 3 libraries of frames")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="skipped: a library of another kind")
+def test_a_driver_that_crashes_ends_no_interpreter(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("skipped: no C compiler for a driver that crashes")
+    source = tmp_path / "driver.c"
+    source.write_text(
+        "#include <stdlib.h>\n__attribute__((constructor)) static void crash(void) { abort(); }\n"
+    )
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "libcuda.so.1", source], check=True)
+    program = (
+        "import fatscan\n"
+        "ways = {way['way']: way['status'] for way in fatscan.devices().probe.ways}\n"
+        "print(ways['cuda']['kind'], ways['nvml']['kind'])\n"
+    )
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split()[0] == "crashed", (done.stdout, done.stderr)
+    own = Path(sys.executable).with_name("fatscan")
+    by_command = subprocess.run([own, "device", "--json"], env=environment, capture_output=True, check=False)
+    ways = {way["way"]: way["status"]["kind"] for way in json.loads(by_command.stdout)["probe"]["ways"]}
+    assert ways["cuda"] == "crashed"

@@ -35,8 +35,11 @@ def test_the_examples_print_what_stands_below_them(monkeypatch: pytest.MonkeyPat
 def test_the_exceptions_are_documented() -> None:
     text = (ROOT / "docs/PYTHON.md").read_text()
     rows = set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE))
-    family = {name for name in fatscan.__all__ if isinstance(getattr(fatscan, name), type)
-              and issubclass(getattr(fatscan, name), fatscan.Error)} - {"Error"}
+    family = {
+        name
+        for name in fatscan.__all__
+        if isinstance(getattr(fatscan, name), type) and issubclass(getattr(fatscan, name), fatscan.Error)
+    } - {"Error"}
     assert rows & {name for name in fatscan.__all__ if name[0].isupper()} == family
 
 

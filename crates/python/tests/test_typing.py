@@ -43,7 +43,9 @@ def test_right_programs_pass_and_wrong_ones_fail(tmp_path: Path) -> None:
     done = check(GOOD, tmp_path)
     assert done.returncode == 0, done.stdout
     done = check(BAD, tmp_path)
-    assert [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line] == ["2", "3", "4", "5"], done.stdout
+    assert [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line] == ["2", "3", "4", "5"], (
+        done.stdout
+    )
 
 
 def test_the_package_is_strict(tmp_path: Path) -> None:
