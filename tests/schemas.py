@@ -85,6 +85,7 @@ def main():
     holds("arch", call("arch", "--json"))
     holds("arch", call("arch", "sm_90a", "Blackwell", "RTX 4090", "--json"))
     holds("device", call("device", "--json"))
+    holds("fleet", call("fleet", *both, "--gpu", "7.5,9.0", "--driver", "535", "--json"))
     with tempfile.TemporaryDirectory() as folder:
         call("extract", SAMPLE, "-o", folder)
         holds("extract", pathlib.Path(folder, "index.json").read_text())
