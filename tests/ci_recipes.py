@@ -133,7 +133,7 @@ def action(bin, folder, fatscan, wheel, examples):
     held("action: the sample runs on 9.0", done.returncode == 0 and output == "result=passed\n", done.stdout + done.stderr)
     held("action: the summary says so", "passed" in summary, summary)
 
-    done, output, summary = runner.run({"require": "8.0\n9.0", "sarif": "out.sarif"})
+    done, output, summary = runner.run({"require": "8.0;9.0", "sarif": "out.sarif"})
     held("action: the sample fails on 8.0", done.returncode == 1 and output == "result=failed\n", done.stdout + done.stderr)
     held("action: the failure is annotated at the wheel",
          any(line.startswith("::error file=dist/fatscan_sample") for line in annotations(done)), done.stdout)

@@ -1,4 +1,4 @@
-//! A file with the device code that some devices use, and without the other: [`plan`](Planner::plan), [`write`], [`prove`].
+//! A file with the device code that some devices use, and without the other: [`plan`](Planner::plan), [`write()`], [`prove`].
 //!
 //! A fatbin is written anew in its place: the entries that stay move together, byte for byte, its header states their
 //! size, and the rest is zero. No other byte of the file changes, no pointer and no size, so that all that refers to it
