@@ -45,7 +45,7 @@ def licences(out, target):
             linked = [dep for dep in nodes[key]["deps"] if any(kind["kind"] is None for kind in dep["dep_kinds"])]
             todo.extend(dep["pkg"] for dep in linked)
     rows = sorted((packages[key]["name"], packages[key]["version"], packages[key]["license"] or "?") for key in seen)
-    foreign = [row for row in rows if not re.search(r"MIT|Apache-2.0|BSD|Zlib|Unicode-3.0|Unlicense|ISC|0BSD", row[2])]
+    foreign = [row for row in rows if not re.search(r"MIT|Apache-2.0|BSD|Zlib|Unicode-3.0|Unlicense|ISC|0BSD|bzip2-1.0.6", row[2])]
     if foreign:
         sys.exit(f"licences that nobody has looked at: {foreign}")
     out.write_text("".join(f"{name} {version}: {licence}\n" for name, version, licence in rows))
