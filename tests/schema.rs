@@ -13,7 +13,7 @@ mod program;
 
 use std::path::Path;
 
-use fatscan::json::{Document, arch, difference, extracted, kernels, lines, sizes};
+use fatscan::json::{Document, arch, difference, extracted, kernels, lines, sizes, slim};
 use program::{Folder, Run, library, module, ptx, run, wheel};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -45,6 +45,7 @@ fn checked_in_schemas_are_those_of_the_types() {
     checked_in("arch", schemars::schema_for!(arch::Architectures));
     checked_in("device", schemars::schema_for!(device_probe::Recording));
     checked_in("extract", schemars::schema_for!(extracted::Extracted));
+    checked_in("slim", schemars::schema_for!(slim::Slim));
     assert!(run(["schema"]).out == run(["schema", "report"]).out);
     assert_eq!(run(["schema", "else"]).code, Some(2));
 }
@@ -105,6 +106,10 @@ fn every_json_document_is_of_its_type() {
         holds::<arch::Architectures>(&format!("{words:?}"), &json(&words));
     }
     holds::<device_probe::Recording>("device", &json(&["device"]));
+    for words in [["--for", "9.0"], ["--keep", "sm_90a"], ["--drop", "sm_75"]] {
+        let words = [vec!["slim", old, new, "--dry-run"], words.to_vec()].concat();
+        holds::<slim::Slim>(&format!("{words:?}"), &json(&words));
+    }
     let out = folder.file("out");
     assert_eq!(run(["extract", new, "-o", out.to_str().unwrap()]).code, Some(0));
     holds::<extracted::Extracted>("index.json", &std::fs::read_to_string(out.join("index.json")).unwrap());

@@ -84,6 +84,8 @@ def main():
     holds("diff", call("diff", SAMPLE, DAMAGED, "--json", "--fail-on", "lost-arch,bytes=+1%"))
     holds("arch", call("arch", "--json"))
     holds("arch", call("arch", "sm_90a", "Blackwell", "RTX 4090", "--json"))
+    holds("slim", call("slim", SAMPLE, "--for", "9.0", "--dry-run", "--json"))
+    holds("slim", call("slim", SAMPLE, "--keep", "sm_90", "--dry-run", "--json"))
     holds("device", call("device", "--json"))
     holds("fleet", call("fleet", *both, "--gpu", "7.5,9.0", "--driver", "535", "--json"))
     with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::format::{CheckFormat, DeviceFormat, FleetFormat, Format, TableFormat, TextFormat};
+pub(crate) use self::format::{CheckFormat, DeviceFormat, FleetFormat, Format, SlimFormat, TableFormat, TextFormat};
 pub(crate) use self::values::FAIL_ON_WORDS;
 use crate::formats::Formats;
 
@@ -603,15 +603,14 @@ pub(crate) struct SlimArgs {
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// The directory to write to, where a wheel gets a build tag that says what it is for; or a file, of one PATH
-    #[arg(short, long, value_name = "OUT", required_unless_present = "dry_run")]
-    pub(crate) output: Option<PathBuf>,
-    /// GPUs that it must still run on: `9.0`, sm_90, "RTX 4090"; several separated by commas
-    #[arg(long = "for", value_name = "GPUS", required = true)]
-    pub(crate) gpus: Vec<String>,
+    #[arg(short = 'o', long, value_name = "OUT", required_unless_present = "dry_run")]
+    pub(crate) to: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) what: SlimWhat,
     #[command(flatten)]
     pub(crate) driver: DriverArgs,
-    /// Which PTX stays beside what these GPUs pick
-    #[arg(long, value_enum, default_value_t = KeepPtxArg::Newest)]
+    /// Which PTX stays beside what these GPUs pick, or what is kept
+    #[arg(long, value_enum, default_value_t = KeepPtxArg::Newest, conflicts_with = "drop")]
     pub(crate) keep_ptx: KeepPtxArg,
     /// Change fatbins too that the library finds by tables of its own
     #[arg(long)]
@@ -622,19 +621,30 @@ pub(crate) struct SlimArgs {
     /// Write over a file that exists
     #[arg(long)]
     pub(crate) force: bool,
-    /// How to print what was done
-    #[arg(long, value_enum, default_value = "table")]
-    pub(crate) format: PlainFormat,
+    #[command(flatten)]
+    pub(crate) formats: Formats<SlimFormat>,
     #[command(flatten)]
     pub(crate) common: Common,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlainFormat {
-    /// For people
-    Table,
-    /// One document
-    Json,
+/// What decides, one of these.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct SlimWhat {
+    /// GPUs that it must still run on: `9.0`, sm_90, "RTX 4090"; several separated by commas
+    #[arg(long = "for", value_name = "GPUS", value_parser = values::GPUS, hide_possible_values = true)]
+    pub(crate) gpus: Vec<String>,
+    /// The GPUs and drivers of a configuration, as for `fatscan fleet --config`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["driver", "driver_cuda"])]
+    pub(crate) fleet: Option<String>,
+    /// Code that stays, by its label and whoever picks it, in any spelling: "9.0a", `sm_90,compute_90`
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["driver", "driver_cuda"], value_parser = values::CODE,
+          hide_possible_values = true)]
+    pub(crate) keep: Option<String>,
+    /// Code that goes, by its label; all else stays
+    #[arg(long, value_name = "CODE", conflicts_with_all = ["driver", "driver_cuda"], value_parser = values::CODE,
+          hide_possible_values = true)]
+    pub(crate) drop: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -385,6 +385,6 @@ pub(crate) fn patterns(words: &[String], flag: &str) -> Result<Vec<Pattern>, Fai
     words.iter().map(pattern).collect()
 }
 
-fn read(path: &str, flag: &str) -> Result<String, Failure> {
+pub(crate) fn read(path: &str, flag: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{flag} `{path}` cannot be read: {error}")))
 }

@@ -29,6 +29,8 @@ pub(crate) enum Name {
     Device,
     /// Of the `index.json` that `extract` writes
     Extract,
+    /// Of `slim`
+    Slim,
 }
 
 pub(crate) fn run(name: Name) -> Result<ExitCode, Failure> {
@@ -42,6 +44,7 @@ pub(crate) fn run(name: Name) -> Result<ExitCode, Failure> {
         Name::Arch => include_str!("schema/arch.schema.json"),
         Name::Device => include_str!("schema/device.schema.json"),
         Name::Extract => include_str!("schema/extract.schema.json"),
+        Name::Slim => include_str!("schema/slim.schema.json"),
     };
     output::print(text.as_bytes())
 }

@@ -28,6 +28,11 @@ static NUMBER: AtomicU32 = AtomicU32::new(0);
 impl Unfinished {
     /// Begins a file, where one may be written at `path`.
     pub(crate) fn begin(path: &Path) -> io::Result<Self> {
+        Self::begin_as(path, "tmp")
+    }
+
+    /// The same with a name until then that ends with `.ending`: what reads it may go by that.
+    pub(crate) fn begin_as(path: &Path, ending: &str) -> io::Result<Self> {
         let known = match fs::metadata(path) {
             Ok(known) => Some(known),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -58,7 +63,7 @@ impl Unfinished {
         let mut refused = io::ErrorKind::AlreadyExists.into();
         for _ in 0..TRIES {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let temporary = folder.join(format!(".fatscan-{}-{number}.tmp", std::process::id()));
+            let temporary = folder.join(format!(".fatscan-{}-{number}.{ending}", std::process::id()));
             match OpenOptions::new().write(true).create_new(true).open(&temporary) {
                 Ok(file) => {
                     if let Some(known) = &known {
@@ -77,6 +82,11 @@ impl Unfinished {
     /// As it was typed.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where it is until it has its name; nothing where something else than a file is written to.
+    pub(crate) fn temporary(&self) -> Option<&Path> {
+        self.temporary.as_deref()
     }
 
     /// Whether another one goes to the same place.
@@ -104,6 +114,21 @@ impl Unfinished {
         match (&self.temporary, &self.file) {
             (Some(_), Some(file)) => file.sync_all(),
             _ => Ok(()),
+        }
+    }
+
+    /// Gives it its name, unless something has it already: unlike a rename this writes over nothing that came meanwhile.
+    pub(crate) fn finish_new(self) -> io::Result<()> {
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        match fs::hard_link(temporary, &self.target) {
+            // a file system without links
+            Err(error) if matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied) => {
+                match fs::symlink_metadata(&self.target) {
+                    Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                    Err(_) => self.finish(),
+                }
+            }
+            done => done,
         }
     }
 

@@ -87,6 +87,8 @@ pub(super) const EXAMPLES: &[(Option<&str>, &[Example])] = &[
         &[
             ("fatscan slim torch-2.15.0-*.whl --for H100 -o slim/", "a wheel for one GPU"),
             ("fatscan slim libtorch_cuda.so --for 8.0,9.0 -o small.so", "a library for two"),
+            ("fatscan slim libtorch_cuda.so --keep sm_90a,compute_90 -o small.so", "by the labels of the code"),
+            ("fatscan slim dist/*.whl --fleet fleet.toml -o slim/", "for the GPUs of a configuration"),
             ("fatscan slim dist/*.whl --for T4,L4 --keep-ptx none --dry-run", "what it would save"),
         ],
     ),

@@ -82,6 +82,17 @@ pub(crate) enum DeviceFormat {
     Json,
 }
 
+/// Of what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SlimFormat {
+    /// For people
+    Table,
+    /// One document, see `fatscan schema slim`
+    Json,
+    /// A table for issues and pull requests
+    Markdown,
+}
+
 impl Shape for Format {
     const JSON: Self = Self::Json;
     const DEFAULT: &'static str = "table";
@@ -128,6 +139,15 @@ impl Shape for DeviceFormat {
 }
 
 impl Shape for FleetFormat {
+    const JSON: Self = Self::Json;
+    const DEFAULT: &'static str = "table";
+
+    fn is_text(self) -> bool {
+        self == Self::Table
+    }
+}
+
+impl Shape for SlimFormat {
     const JSON: Self = Self::Json;
     const DEFAULT: &'static str = "table";
 

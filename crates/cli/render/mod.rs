@@ -14,6 +14,7 @@ pub(crate) mod lines;
 mod markdown;
 mod notes;
 pub(crate) mod size;
+pub(crate) mod slim;
 mod table;
 pub(crate) mod verdicts;
 pub(crate) mod why;

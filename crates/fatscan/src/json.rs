@@ -10,6 +10,7 @@ mod fleet;
 pub mod kernels;
 pub mod lines;
 pub mod sizes;
+pub mod slim;
 
 use std::collections::BTreeMap;
 

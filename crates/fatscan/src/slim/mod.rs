@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use fatscan_containers::{ByteStream, FileSource, Limits, Rezip, Source, Windows, Zip, ZipMember};
 use sha2::{Digest, Sha256};
 
-pub use plan::{Edit, Extent, KeepPtx, MemberPlan, Planner, Stays, Tally, Wish};
+pub use plan::{Edit, Extent, KeepPtx, MemberPlan, Named, Planner, Stays, Tally, Why, Wish};
 pub use prove::prove;
 pub use record::tagged;
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use gpu_arch::Target;
 use gpu_arch::catalogue::toolkits;
 use gpu_arch::rules::{Code, Device, Driver, Environment, select};
 
@@ -20,11 +21,37 @@ pub enum KeepPtx {
     None,
 }
 
+/// Code that is named by its label in the fatbin.
+#[derive(Clone, Copy, Debug)]
+pub enum Named<'a> {
+    /// It stays, and all else may go.
+    Keep(&'a [Target]),
+    /// It goes, and all else stays.
+    Drop(&'a [Target]),
+}
+
+impl Named<'_> {
+    /// Whether an image stays.
+    fn keeps(self, image: &Image) -> bool {
+        let (list, is_kept) = match self {
+            Self::Keep(list) => (list, true),
+            Self::Drop(list) => (list, false),
+        };
+        let own = |target: &Target| match (target, image.kind) {
+            (Target::Sass(arch), CodeKind::Sass) | (Target::Ptx(arch, _), CodeKind::Ptx) => image.arch == Some(*arch),
+            _ => false,
+        };
+        list.iter().any(own) == is_kept
+    }
+}
+
 /// What is to stay.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
     /// What each of these picks stays: with its driver and the newest, or where it has none with any.
     pub devices: &'a [Device],
+    /// What stays by its label, where no devices decide.
+    pub named: Option<Named<'a>>,
     /// PTX.
     pub keep_ptx: KeepPtx,
     /// Whether fatbins that no wrapper record points at are changed too: a library finds them by tables of its own.
@@ -60,6 +87,36 @@ impl Stays {
             Self::Prelinked => "made by a device link",
             Self::Unwrapped => "found by the library's own tables (no wrapper record)",
             Self::Format => "in a file of a format that is not rewritten",
+        }
+    }
+}
+
+/// Why an image stays in a module that could change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Why {
+    /// One of the devices picks it with one of the drivers.
+    Picked,
+    /// It is named, or all else is.
+    Named,
+    /// It is the newest PTX, or all PTX is wished for.
+    Ptx,
+    /// It is no code that the driver loads by itself, or of no known architecture.
+    Other,
+    /// It is the smallest of a fatbin of which nothing else stays.
+    Smallest,
+}
+
+impl Why {
+    /// The reason as a part of a sentence.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Picked => "a GPU picks it",
+            Self::Named => "it is named",
+            Self::Ptx => "PTX for GPUs to come",
+            Self::Other => "not SASS or PTX that loads by itself",
+            Self::Smallest => "the smallest where nothing else stays",
         }
     }
 }
@@ -117,6 +174,8 @@ pub struct MemberPlan {
     pub stays: BTreeMap<Stays, Tally>,
     /// Images that stay in the modules that could change, by architecture.
     pub kept: BTreeMap<String, Tally>,
+    /// The same by the reason for which they stay.
+    pub why: BTreeMap<Why, Tally>,
     /// Images that go, by architecture.
     pub dropped: BTreeMap<String, Tally>,
 }
@@ -185,9 +244,11 @@ impl<'a> Planner<'a> {
             };
             let keep = self.keep(module);
             let mut edit = Edit { offset: module.offset, size: module.size, extents: Vec::new() };
+            let mut reasons = Vec::new();
             for (images, size) in &extents {
-                let own = keep.get(images.clone()).unwrap_or_default();
-                edit.extents.push(Extent { size: *size, keep: own.contains(&true) });
+                let why = keep.get(images.clone()).unwrap_or_default().iter().flatten().min().copied();
+                reasons.push(why);
+                edit.extents.push(Extent { size: *size, keep: why.is_some() });
             }
             // registration of an empty fatbin is not known to work: the smallest entry stays
             if edit.extents.iter().all(|own| !own.keep)
@@ -195,7 +256,10 @@ impl<'a> Planner<'a> {
             {
                 smallest.keep = true;
             }
-            for ((images, size), extent) in extents.iter().zip(&edit.extents) {
+            for (((images, size), extent), why) in extents.iter().zip(&edit.extents).zip(reasons) {
+                if extent.keep {
+                    plan.why.entry(why.unwrap_or(Why::Smallest)).or_default().add(images.len(), *size);
+                }
                 let side = if extent.keep { &mut plan.kept } else { &mut plan.dropped };
                 let image = module.images.get(images.start);
                 let name = image.and_then(Image::arch_name).unwrap_or_else(|| "other".to_owned());
@@ -224,8 +288,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// For each image whether it stays.
-    fn keep(&mut self, module: &Module) -> Vec<bool> {
+    /// For each image why it stays, if it does.
+    fn keep(&mut self, module: &Module) -> Vec<Option<Why>> {
         let mut codes = Vec::new();
         let mut places = Vec::new();
         for (index, image) in module.images.iter().enumerate() {
@@ -250,12 +314,18 @@ impl<'a> Planner<'a> {
         let images = module.images.iter().enumerate();
         images
             .map(|(index, image)| {
-                let is_wished = match (image.kind, self.wish.keep_ptx) {
-                    (CodeKind::Ptx, KeepPtx::All) => true,
-                    (CodeKind::Ptx, KeepPtx::Newest) => Some(index) == newest,
-                    _ => false,
-                };
-                !can_go(image) || is_wished || picked.contains(&index)
+                if !can_go(image) {
+                    return Some(Why::Other);
+                }
+                let is_ptx = image.kind == CodeKind::Ptx;
+                match (self.wish.named, self.wish.keep_ptx) {
+                    _ if picked.contains(&index) => Some(Why::Picked),
+                    (Some(named), _) if named.keeps(image) => Some(Why::Named),
+                    (Some(Named::Drop(_)), _) => None,
+                    (_, KeepPtx::All) if is_ptx => Some(Why::Ptx),
+                    (_, KeepPtx::Newest) if Some(index) == newest => Some(Why::Ptx),
+                    _ => None,
+                }
             })
             .collect()
     }
