@@ -504,6 +504,11 @@ pub(crate) struct SizeArgs {
     /// The largest artefact: 500MB, 1.5GB, 300MiB, or bytes
     #[arg(long, value_name = "SIZE")]
     pub(crate) budget: Option<String>,
+    /// Say what `fatscan slim --for` would save for these GPUs
+    #[arg(long = "for", value_name = "GPUS", value_parser = values::GPUS, hide_possible_values = true)]
+    pub(crate) gpus: Vec<String>,
+    #[command(flatten)]
+    pub(crate) driver: DriverArgs,
     #[command(flatten)]
     pub(crate) formats: Formats<TableFormat>,
     #[command(flatten)]
@@ -599,12 +604,23 @@ pub(crate) struct ExtractArgs {
     after_help = "What stays of each fatbin is what the GPUs pick, with any driver if none is given. What was written is read and judged again before it gets its name. Not tried on a GPU yet: see docs/SLIM.md.\n\nExit code: 0 written; 1 one of several could not be; 2 nothing could be, or a wrong argument."
 )]
 pub(crate) struct SlimArgs {
-    /// Wheels, zip archives, libraries of Linux, fatbins
+    /// Wheels, zip archives, libraries of Linux, fatbins; directories and environments
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
-    /// The directory to write to, where a wheel gets a build tag that says what it is for; or a file, of one PATH
-    #[arg(short = 'o', long, value_name = "OUT", required_unless_present = "dry_run")]
+    /// The directory to write to, where a wheel gets a build tag that says what it is for; or a file, of one PATH; a
+    /// directory is copied to it
+    #[arg(short = 'o', long, value_name = "OUT", required_unless_present_any = ["dry_run", "in_place"])]
     pub(crate) to: Option<PathBuf>,
+    /// Change libraries, directories, environments where they are, with the lists of what is installed; wants --backup or
+    /// --yes
+    #[arg(long, conflicts_with_all = ["to", "force"])]
+    pub(crate) in_place: bool,
+    /// Keep files in this directory as they were before --in-place
+    #[arg(long, value_name = "DIR", requires = "in_place")]
+    pub(crate) backup: Option<PathBuf>,
+    /// Change files in their places without a backup
+    #[arg(long, requires = "in_place", conflicts_with = "backup")]
+    pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) what: SlimWhat,
     #[command(flatten)]

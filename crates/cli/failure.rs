@@ -42,6 +42,11 @@ impl Failure {
         Self { text: format!("{place}: {text}"), ..self }
     }
 
+    /// The sentence.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Says why on standard error.
     pub(crate) fn report(self) -> ExitCode {
         crate::output::complain_of(&self.text, &self.excerpt, self.hint.as_deref());

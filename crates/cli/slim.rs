@@ -1,6 +1,10 @@
 //! `fatscan slim`.
 
+mod folder;
+mod lists;
 mod one;
+mod place;
+mod tree;
 mod wish;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +36,21 @@ pub(crate) struct Done {
 }
 
 impl Done {
+    /// A directory of which nothing is known yet.
+    fn of(path: &Path) -> Self {
+        Self {
+            from: path.to_owned(),
+            to: None,
+            kind: ArtefactKind::Directory,
+            before: 0,
+            after: 0,
+            members: Vec::new(),
+            signatures: Vec::new(),
+            notes: Vec::new(),
+            is_in_place: false,
+        }
+    }
+
     pub(crate) fn changes(&self) -> bool {
         self.members.iter().any(|(_, plan)| !plan.edits.is_empty())
     }
@@ -55,6 +74,12 @@ pub(crate) fn run(args: &SlimArgs) -> Result<ExitCode, Failure> {
         anstream::ColorChoice::Never.write_global();
     }
     let chosen = Chosen::new(args)?;
+    if args.in_place && !args.dry_run && args.backup.is_none() && !args.yes {
+        return Err(Failure::with_hint(
+            "--in-place changes installed files: what goes is gone",
+            "keep the old ones with --backup DIR, or say --yes",
+        ));
+    }
     let is_folder = match &args.to {
         Some(path) if args.paths.len() > 1 && !path.is_dir() => {
             return Err(Failure::with_hint(
@@ -69,8 +94,16 @@ pub(crate) fn run(args: &SlimArgs) -> Result<ExitCode, Failure> {
     let reader = Reader::new(args, &chosen)?;
     let (mut done, mut failed) = (Vec::new(), false);
     for path in &args.paths {
-        match one::slim(path, is_folder, &reader, args) {
-            Ok(own) => done.push(own),
+        let own = match path {
+            path if args.in_place => place::slim(path, &reader, args),
+            path if path.is_dir() => tree::copy(path, is_folder, &reader, args),
+            path => one::slim(path, is_folder, &reader, args).map(|own| (own, false)),
+        };
+        match own {
+            Ok((own, has_failed)) => {
+                failed |= has_failed;
+                done.push(own);
+            }
             Err(failure) => {
                 failure.report();
                 failed = true;

@@ -66,6 +66,7 @@ pub(super) const EXAMPLES: &[(Option<&str>, &[Example])] = &[
             ("fatscan size x.whl", "what each architecture costs"),
             ("fatscan size x.whl --by kernel --top 5", "the largest kernels"),
             ("fatscan size x.whl --budget 500MB", "fail above that"),
+            ("fatscan size x.whl --for H100", "and what `fatscan slim` would save"),
         ],
     ),
     (
@@ -89,6 +90,7 @@ pub(super) const EXAMPLES: &[(Option<&str>, &[Example])] = &[
             ("fatscan slim libtorch_cuda.so --for 8.0,9.0 -o small.so", "a library for two"),
             ("fatscan slim libtorch_cuda.so --keep sm_90a,compute_90 -o small.so", "by the labels of the code"),
             ("fatscan slim dist/*.whl --fleet fleet.toml -o slim/", "for the GPUs of a configuration"),
+            ("fatscan slim .venv --for A100 --in-place --backup old/", "an environment, and what it was"),
             ("fatscan slim dist/*.whl --for T4,L4 --keep-ptx none --dry-run", "what it would save"),
         ],
     ),

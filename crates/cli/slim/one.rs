@@ -31,19 +31,23 @@ impl<'a> Reader<'a> {
         Ok(Self { chosen, options, scanner: scanner.for_devices(&chosen.devices) })
     }
 
-    /// Reads and plans a file.
-    pub(super) fn plan(&self, path: &Path) -> Result<Planned<'a>, Failure> {
+    /// Reads and plans a file. What is wrong with it is said where that is wanted.
+    pub(super) fn plan(&self, path: &Path, says: bool) -> Result<Planned<'a>, Failure> {
         let about = |text: &str| refused(path, text);
         let report = self.scanner.report(&[Input::Path(path)]);
         let errors = report.diagnostics.iter().filter(|own| own.level == Level::Error).count();
         let artefact = match report.artefacts.into_iter().next() {
             Some(artefact) if errors == 0 && report.unread.is_empty() => artefact,
             Some(_) => {
-                output::diagnostics(&report.diagnostics);
+                if says {
+                    output::diagnostics(&report.diagnostics);
+                }
                 return Err(about("it is damaged or not wholly read, and is left as it is"));
             }
             None => {
-                output::diagnostics(&report.diagnostics);
+                if says {
+                    output::diagnostics(&report.diagnostics);
+                }
                 return Err(about("cannot be read"));
             }
         };
@@ -56,20 +60,18 @@ impl<'a> Reader<'a> {
 
     /// Writes it to nowhere.
     pub(super) fn dry(&self, planned: &Planned<'_>, tag: Option<&str>) -> Result<(Written, u64), Failure> {
-        let mut counted = Counted { out: io::sink(), count: 0, hash: None };
+        let mut counted = Counted { out: io::sink(), count: 0, hash: Sha256::new() };
         let written =
             write(&planned.source, &planned.artefact, &planned.plans, tag, &self.options.limits, &mut counted);
         Ok((written.map_err(|error| planned.failed(&error))?, counted.count))
     }
 
-    /// Writes it to a file that has no name yet, and compares that with what was planned. Gives the bytes of the file, and its
-    /// hash where that is wanted.
+    /// Writes it to a file that has no name yet, and compares that with what was planned.
     pub(super) fn write(
         &self,
         planned: &Planned<'_>,
         tag: Option<&str>,
         file: &Unfinished,
-        wants_hash: bool,
     ) -> Result<Finished, Failure> {
         let failed = |error: SlimError| planned.failed(&error);
         let io = |error: io::Error| refused(&planned.path, &format!("cannot be written: {error}"));
@@ -78,12 +80,12 @@ impl<'a> Reader<'a> {
         };
         let own = file.take().map_err(io)?;
         let out = io::BufWriter::with_capacity(1 << 20, own);
-        let mut counted = Counted { out, count: 0, hash: wants_hash.then(Sha256::new) };
+        let mut counted = Counted { out, count: 0, hash: Sha256::new() };
         let (artefact, plans) = (&planned.artefact, &planned.plans);
         let written =
             write(&planned.source, artefact, plans, tag, &self.options.limits, &mut counted).map_err(failed)?;
         counted.flush().map_err(io)?;
-        let (size, hash) = (counted.count, counted.hash.take().map(|hash| hash.finalize().into()));
+        let (size, hash) = (counted.count, counted.hash.clone().finalize().into());
         drop(counted);
         prove(&self.scanner, &self.options, artefact, plans, &planned.planner, &written, temporary).map_err(failed)?;
         // a library has the permissions that it had
@@ -97,7 +99,7 @@ impl<'a> Reader<'a> {
 pub(super) struct Finished {
     pub(super) written: Written,
     pub(super) size: u64,
-    pub(super) hash: Option<[u8; 32]>,
+    pub(super) hash: [u8; 32],
 }
 
 /// A file, and what is to happen to it.
@@ -137,7 +139,7 @@ impl Planned<'_> {
 /// A file that is written elsewhere: below `folder`, or to what `--to` names.
 pub(super) fn slim(path: &Path, is_folder: bool, reader: &Reader<'_>, args: &SlimArgs) -> Result<Done, Failure> {
     let bar = Bar::start(reader.scanner.progress());
-    let planned = reader.plan(path);
+    let planned = reader.plan(path, true);
     bar.finish();
     let planned = planned?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -166,7 +168,7 @@ pub(super) fn slim(path: &Path, is_folder: bool, reader: &Reader<'_>, args: &Sli
     // it is read again by what its name says
     let ending = if planned.artefact.kind == ArtefactKind::Wheel { "whl" } else { "tmp" };
     let file = Unfinished::begin_as(&to, ending).map_err(unwritten)?;
-    let finished = reader.write(&planned, tag_text, &file, false)?;
+    let finished = reader.write(&planned, tag_text, &file)?;
     let named = if args.force { file.finish() } else { file.finish_new() };
     named.map_err(unwritten)?;
     Ok(Done { to: Some(to), after: finished.size, signatures: finished.written.signatures, ..planned.done() })
@@ -175,16 +177,14 @@ pub(super) fn slim(path: &Path, is_folder: bool, reader: &Reader<'_>, args: &Sli
 struct Counted<W> {
     out: W,
     count: u64,
-    hash: Option<Sha256>,
+    hash: Sha256,
 }
 
 impl<W: Write> Write for Counted<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.out.write(bytes)?;
         self.count = self.count.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
-        if let Some(hash) = &mut self.hash {
-            hash.update(bytes.get(..count).unwrap_or_default());
-        }
+        self.hash.update(bytes.get(..count).unwrap_or_default());
         Ok(count)
     }
 

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 pub use plan::{Edit, Extent, KeepPtx, MemberPlan, Named, Planner, Stays, Tally, Why, Wish};
 pub use prove::prove;
-pub use record::tagged;
+pub use record::{Entry, relisted, tagged};
 
 use crate::locator::Place;
 use crate::model::{Artefact, ArtefactKind, Member};
@@ -102,6 +102,16 @@ pub fn write(
         return Err(SlimError::Differs("the file changed meanwhile".to_owned()));
     }
     Ok(written)
+}
+
+/// Whether [`write()`] can write a file of an artefact anew: a single one, one in a directory, one in a wheel or zip archive.
+#[must_use]
+pub fn is_writable(kind: ArtefactKind, member: &Member) -> bool {
+    match kind {
+        ArtefactKind::File | ArtefactKind::Directory => member.at.inner().is_empty(),
+        ArtefactKind::Wheel | ArtefactKind::Zip => index_of(member).is_some(),
+        ArtefactKind::Archive | ArtefactKind::Package => false,
+    }
 }
 
 /// The index in its archive of a member that lies in no archive within.

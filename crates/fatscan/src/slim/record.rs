@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// What a member became: SHA-256 and bytes.
-pub(crate) type Entry = ([u8; 32], u64);
+pub type Entry = ([u8; 32], u64);
 
 /// Whether a path in a wheel is a signature of its list of files: it does not hold for other bytes.
 pub(crate) fn is_signature(name: &[u8]) -> bool {
@@ -39,6 +39,14 @@ pub(crate) fn record(text: &[u8], changed: &BTreeMap<Vec<u8>, Entry>) -> Vec<u8>
         }
     }
     out
+}
+
+/// The list of an installed package with the hashes and sizes of files that changed, without its signatures; nothing where it
+/// names none of them. Paths are as the list writes them, each with SHA-256 and bytes.
+#[must_use]
+pub fn relisted(text: &[u8], changed: &BTreeMap<Vec<u8>, Entry>) -> Option<Vec<u8>> {
+    let mut lines = text.split_inclusive(|byte| *byte == b'\n');
+    lines.any(|line| changed.contains_key(&path_of(line).0)).then(|| record(text, changed))
 }
 
 /// The path of a line, and how it is written there.
