@@ -329,3 +329,25 @@ fn lines_keep_to_eighty_columns() {
         narrow(folder.path(), ["size", "--by", by, "libmany.so", "pkg-1.0-py3-none-any.whl"]).ending(0);
     }
 }
+
+#[test]
+fn what_slim_would_save_is_said_before_anybody_slims() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures/sample/fatscan_sample-1.0-py3-none-manylinux_2_28_x86_64.whl");
+    let sample = sample.to_str().unwrap();
+    let size = run(["size", sample, "--for", "9.0", "--json"]).json();
+    let slim = run(["slim", sample, "--for", "9.0", "--dry-run", "--json"]).json();
+    let (size, slim) = (&size["artefacts"][0]["slim"], &slim["files"][0]);
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    assert_eq!(size["for"], serde_json::json!(["9.0"]));
+    // the same planner, so the same bytes
+    assert_eq!(number(&size["zeroed_bytes"]), number(&slim["zeroed_bytes"]));
+    assert!(number(&size["zeroed_bytes"]) > 0);
+    let dropped =
+        slim["members"].as_array().unwrap().iter().flat_map(|own| own["dropped"].as_object().unwrap().values());
+    assert_eq!(number(&size["images"]), dropped.map(|own| number(&own["images"])).sum::<u64>());
+    let text = run(["size", sample, "--for", "9.0"]).ending(0).out;
+    assert!(text.contains("slim --for 9.0: leaves out "), "{text}");
+    assert_eq!(run(["size", sample, "--json"]).json()["artefacts"][0]["slim"], serde_json::Value::Null);
+    run(["size", sample, "--driver", "535.183.01"]).ending(2);
+}

@@ -604,7 +604,7 @@ pub(crate) struct ExtractArgs {
     after_help = "What stays of each fatbin is what the GPUs pick, with any driver if none is given. What was written is read and judged again before it gets its name. Not tried on a GPU yet: see docs/SLIM.md.\n\nExit code: 0 written; 1 one of several could not be; 2 nothing could be, or a wrong argument."
 )]
 pub(crate) struct SlimArgs {
-    /// Wheels, zip archives, libraries of Linux, fatbins; directories and environments
+    /// Wheels, zip archives, libraries of Linux and Windows, fatbins; directories and environments
     #[arg(value_name = "PATH", required = true)]
     pub(crate) paths: Vec<PathBuf>,
     /// The directory to write to, where a wheel gets a build tag that says what it is for; or a file, of one PATH; a
@@ -631,6 +631,9 @@ pub(crate) struct SlimArgs {
     /// Change fatbins too that the library finds by tables of its own
     #[arg(long)]
     pub(crate) include_unwrapped: bool,
+    /// Change signed libraries of Windows too: their signature no longer holds
+    #[arg(long)]
+    pub(crate) allow_broken_signature: bool,
     /// Say what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

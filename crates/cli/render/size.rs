@@ -5,21 +5,23 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use fatscan::json::Tool;
-use fatscan::json::sizes::{CodeSize, SizedArtefact, SizedKernel, SizedMember, SizedModule, Sizes};
+use fatscan::json::sizes::{CodeSize, SizedArtefact, SizedKernel, SizedMember, SizedModule, SizedSlim, Sizes};
 use fatscan::{
     Artefact, CodeSizes, KernelSize, Member, Module, Report, Size, artefact_sizes, kernel_sizes, member_sizes,
 };
 
 use super::csv;
 use super::kernels::{arch_name, label};
-use crate::args::{SizeArgs, SizeBy};
+use crate::args::SizeBy;
 use crate::escape;
+use crate::size::Asked;
 use crate::terminal::{bytes, count, width, wrap};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
-pub(crate) fn table(out: &mut impl Write, report: &Report, args: &SizeArgs, budget: Option<u64>) -> io::Result<()> {
+pub(crate) fn table(out: &mut impl Write, report: &Report, asked: Asked<'_>) -> io::Result<()> {
+    let Asked { args, budget, slim } = asked;
     for (index, artefact) in report.artefacts.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -34,8 +36,21 @@ pub(crate) fn table(out: &mut impl Write, report: &Report, args: &SizeArgs, budg
             SizeBy::Module => by_module(out, artefact, args.top)?,
             SizeBy::Kernel => by_kernel(out, artefact, args.top)?,
         }
+        if let Some(slim) = slim.get(index) {
+            writeln!(out, "  {}", would_save(slim))?;
+        }
     }
     Ok(())
+}
+
+/// What `fatscan slim` would save, in one sentence.
+fn would_save(slim: &SizedSlim) -> String {
+    let gpus = slim.gpus.join(",");
+    if slim.images == 0 {
+        return format!("slim --for {gpus}: nothing to leave out");
+    }
+    let (images, zeros) = (count(slim.images, "image", "images"), bytes(slim.zeroed_bytes));
+    format!("slim --for {gpus}: leaves out {images}, {zeros} of its files")
 }
 
 fn head(out: &mut impl Write, first: &str) -> io::Result<()> {
@@ -203,8 +218,10 @@ fn member(member: &Member, by: SizeBy) -> SizedMember {
     }
 }
 
-pub(crate) fn json(out: &mut impl Write, report: &Report, args: &SizeArgs, budget: Option<u64>) -> io::Result<()> {
-    let artefacts = report.artefacts.iter().map(|artefact| SizedArtefact {
+pub(crate) fn json(out: &mut impl Write, report: &Report, asked: Asked<'_>) -> io::Result<()> {
+    let Asked { args, budget, slim } = asked;
+    let artefacts = report.artefacts.iter().enumerate().map(|(index, artefact)| SizedArtefact {
+        slim: slim.get(index).cloned(),
         path: artefact.path.clone(),
         at: (&artefact.at).into(),
         size: artefact.size,
@@ -306,11 +323,15 @@ fn kernel_lines(out: &mut impl Write, place: [&str; 2], member: &Member) -> io::
 }
 
 /// The same as the table, for issues and pull requests.
-pub(crate) fn markdown(out: &mut impl Write, report: &Report, args: &SizeArgs, budget: Option<u64>) -> io::Result<()> {
-    for artefact in &report.artefacts {
+pub(crate) fn markdown(out: &mut impl Write, report: &Report, asked: Asked<'_>) -> io::Result<()> {
+    let Asked { args, budget, slim } = asked;
+    for (index, artefact) in report.artefacts.iter().enumerate() {
         let over = budget.filter(|budget| artefact.size > *budget);
         let over = over.map(|budget| format!(", over the budget of {}", bytes(budget))).unwrap_or_default();
         writeln!(out, "### {}\n\n{}{over}\n", escape::markdown(&artefact.path), bytes(artefact.size))?;
+        if let Some(slim) = slim.get(index) {
+            writeln!(out, "{}\n", escape::markdown(&would_save(slim)))?;
+        }
         if args.by == SizeBy::Arch {
             code_table(out, &artefact_sizes(artefact))?;
             continue;

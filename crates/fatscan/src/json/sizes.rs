@@ -33,10 +33,26 @@ pub struct SizedArtefact {
     pub size: u64,
     /// Whether it is larger than `--budget`; null where none was given.
     pub over_budget: Option<bool>,
+    /// What `fatscan slim` would save, with `--for`; null without.
+    pub slim: Option<SizedSlim>,
     /// Code of all its files, by architecture.
     pub code: Vec<CodeSize>,
     /// Files with device code, by path.
     pub members: Vec<SizedMember>,
+}
+
+/// What `fatscan slim` would save.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizedSlim {
+    /// Compute capabilities of the GPUs whose picks would stay.
+    #[serde(rename = "for")]
+    pub gpus: Vec<String>,
+    /// Images that would go.
+    pub images: usize,
+    /// Bytes of its files, unpacked, that would be zero in their places. What an archive saves depends on how well that code
+    /// deflates: `fatscan slim --dry-run` tells.
+    pub zeroed_bytes: u64,
 }
 
 /// A file with device code.
