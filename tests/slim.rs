@@ -122,7 +122,7 @@ fn what_is_not_understood_stays_as_it_is_and_is_said() {
         ("librdc.so", "for a device link"),
         ("rodata_raw_cubin_ptx.so", "no fatbin"),
         ("archive.a", "not rewritten"),
-        ("pe_short_names.dll", "not rewritten"),
+        ("pe_short_names.dll", "own tables"),
     ] {
         let folder = TempDir::new().unwrap();
         let out = folder.path().join("out");

@@ -54,7 +54,10 @@ fn labels_that_are_kept_stay_and_a_module_without_any_keeps_its_smallest() {
         let [kept, dropped] = sides(&document);
         // the fatbin with 75 alone would be left with nothing
         assert_eq!(kept, named(&[("sm_75", 1), ("sm_80", 1), ("sm_90a", 1)]), "{spelling}");
-        assert_eq!(dropped, named(&[("compute_100f", 1), ("compute_90", 1), ("compute_90a", 1), ("sm_100f", 1), ("sm_90", 1)]));
+        assert_eq!(
+            dropped,
+            named(&[("compute_100f", 1), ("compute_90", 1), ("compute_90a", 1), ("sm_100f", 1), ("sm_90", 1)])
+        );
         let why = &document["files"][0]["why_kept"];
         assert_eq!(why["it is named"]["images"], 2);
         assert_eq!(why["the smallest where nothing else stays"]["images"], 1);
@@ -80,7 +83,8 @@ fn labels_that_are_dropped_go_and_all_else_stays() {
 fn a_fleet_is_its_gpus() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("fleet.toml");
-    std::fs::write(&path, "[fleet.a]\ngpus = [\"A100\"]\n[fleet.b]\ngpus = [\"H100\"]\ndriver = \"580.65.06\"\n").unwrap();
+    std::fs::write(&path, "[fleet.a]\ngpus = [\"A100\"]\n[fleet.b]\ngpus = [\"H100\"]\ndriver = \"580.65.06\"\n")
+        .unwrap();
     let own = partial(&["--fleet", path.to_str().unwrap(), "--keep-ptx", "none"]);
     assert_eq!(own["for"], json!(["8.0", "9.0"]));
     assert_eq!(sides(&own)[0], sides(&partial(&["--for", "8.0,9.0", "--keep-ptx", "none"]))[0]);

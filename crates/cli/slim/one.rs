@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use fatscan::slim::{MemberPlan, Planner, SlimError, Written, prove, tagged, write};
+use fatscan::slim::{MemberPlan, Planner, SlimError, Stays, Written, prove, tagged, write};
 use fatscan::{Artefact, ArtefactKind, FileSource, Input, Level, Options, Scanner, open_file};
 use sha2::{Digest, Sha256};
 
@@ -52,7 +52,12 @@ impl<'a> Reader<'a> {
             }
         };
         let mut planner = Planner::new(self.chosen.wish());
-        let plans = artefact.members.iter().map(|member| planner.plan(member)).collect();
+        let plans: Vec<MemberPlan> = artefact.members.iter().map(|member| planner.plan(member)).collect();
+        let is_signed = plans.iter().any(|plan| plan.stays.contains_key(&Stays::Signed));
+        if artefact.kind == ArtefactKind::File && is_signed {
+            let text = format!("`{}`: it is signed, and the signature would no longer hold", path.display());
+            return Err(Failure::with_hint(text, "--allow-broken-signature changes it all the same"));
+        }
         let source = open_file(path, self.options.mapping, 0, |_| true).map_err(|error| about(&error.to_string()))?;
         let source = source.ok_or_else(|| about("cannot be read"))?;
         Ok(Planned { path: path.to_owned(), artefact, planner, plans, source })

@@ -17,6 +17,7 @@ pub(crate) struct Chosen {
     pub(crate) drop: Vec<Target>,
     keep_ptx: KeepPtx,
     unwrapped: bool,
+    signed: bool,
 }
 
 impl Chosen {
@@ -26,7 +27,12 @@ impl Chosen {
             KeepPtxArg::All => KeepPtx::All,
             KeepPtxArg::None => KeepPtx::None,
         };
-        let mut chosen = Self { keep_ptx, unwrapped: args.include_unwrapped, ..Self::default() };
+        let mut chosen = Self {
+            keep_ptx,
+            unwrapped: args.include_unwrapped,
+            signed: args.allow_broken_signature,
+            ..Self::default()
+        };
         let list = |flag: &str, text: &str| {
             let list = spelling::code(text).map_err(|error| Failure::new(format!("{flag}: {error}")))?;
             if list.is_empty() { Err(Failure::new(format!("{flag}: no architecture is named"))) } else { Ok(list) }
@@ -51,7 +57,7 @@ impl Chosen {
             (keep, []) => Some(Named::Keep(keep)),
             (_, drop) => Some(Named::Drop(drop)),
         };
-        Wish { devices: &self.devices, named, keep_ptx: self.keep_ptx, unwrapped: self.unwrapped }
+        Wish { devices: &self.devices, named, keep_ptx: self.keep_ptx, unwrapped: self.unwrapped, signed: self.signed }
     }
 
     /// The compute capabilities, each once.

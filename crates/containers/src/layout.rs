@@ -69,6 +69,19 @@ pub enum ObjectType {
     Other,
 }
 
+/// What a PE image states of itself as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeImage {
+    /// Where its checksum of 4 bytes stands in the file; zero there means that it has none.
+    pub checksum: u64,
+    /// Whether it has signatures (a directory of certificates that is not empty).
+    pub is_signed: bool,
+}
+
+/// Bytes from the headers of a PE image to its checksum: the signature, the file header, 64 of the optional header, whether that
+/// is of 32 or of 64 bits. Microsoft, "PE Format".
+const CHECKSUM: u64 = 4 + 20 + 64;
+
 /// Sections, segments and machine of a host file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -87,6 +100,8 @@ pub struct Layout {
     pub damaged: bool,
     /// Where its headers say that the file ends, at the least.
     pub end: u64,
+    /// What a PE image states of itself as a whole.
+    pub image: Option<PeImage>,
     /// Offset and bytes of the dynamic section of an ELF.
     pub(crate) dynamic: Option<(u64, u64)>,
     /// Names that were read: offset in the file and bytes, the whole table or one by one.
@@ -106,6 +121,7 @@ impl Layout {
             named: false,
             damaged: false,
             end: 0,
+            image: None,
             dynamic: None,
             texts: Vec::new(),
         }
@@ -415,9 +431,13 @@ fn read_pe(prefix: &[u8]) -> Option<Layout> {
 
 fn read_pe_of<Pe: ImageNtHeaders>(prefix: &[u8]) -> Option<Layout> {
     let mut offset = ImageDosHeader::parse(prefix).ok()?.nt_headers_offset().into();
+    let checksum = CHECKSUM.saturating_add(offset);
     let (headers, directories) = Pe::parse(prefix, &mut offset).ok()?;
     let base = headers.optional_header().image_base();
     let mut layout = Layout::new(pe_machine(headers.file_header().machine.get(LittleEndian)), ObjectType::Linked);
+    let signatures = directories.get(IMAGE_DIRECTORY_ENTRY_SECURITY);
+    let is_signed = signatures.is_some_and(|own| own.size.get(LittleEndian) > 0);
+    layout.image = Some(PeImage { checksum, is_signed });
     let Ok(table) = headers.sections(prefix, offset) else {
         layout.damaged = true;
         return Some(layout);
@@ -433,7 +453,7 @@ fn read_pe_of<Pe: ImageNtHeaders>(prefix: &[u8]) -> Option<Layout> {
         layout.end = layout.end.max(offset.saturating_add(size));
     }
     // the only directory that goes by offset: signatures stand at the end of the file
-    if let Some(signatures) = directories.get(IMAGE_DIRECTORY_ENTRY_SECURITY) {
+    if let Some(signatures) = signatures {
         let start = u64::from(signatures.virtual_address.get(LittleEndian));
         layout.end = layout.end.max(start.saturating_add(u64::from(signatures.size.get(LittleEndian))));
     }

@@ -43,7 +43,7 @@ pub use budget::{Grant, Limits, Memory, Windows};
 pub use codec::{Codec, Decoded, Deflate, Expected, Inflater};
 pub use format::{Format, SNIFF_SIZE};
 pub use index::{MemberDoubt, Zip, ZipDoubt, ZipMember, ZipMethod, parts};
-pub use layout::{Layout, ObjectType, PREFIX_SIZE, SECTION_NAME, Section, Segment, announced, table_bytes};
+pub use layout::{Layout, ObjectType, PREFIX_SIZE, PeImage, SECTION_NAME, Section, Segment, announced, table_bytes};
 pub use linkage::{Library, LinkageError, Machine, library};
 pub use needed::{names_at, needed};
 pub use ranges::Ranges;

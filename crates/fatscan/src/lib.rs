@@ -53,7 +53,9 @@ pub use advice::{Cause, Fix, FixKind, When, advise, cause_of, reasons_of_error};
 pub use coverage::{Count, Coverage, Specialised, is_specialised};
 pub use cubin::demangle;
 pub use diagnostic::{Code, Diagnostic, Level};
-pub use fatscan_containers::{ByteStream, FileSource, Limits, Mapping, ReaderStream, Source as ByteSource, open_file};
+pub use fatscan_containers::{
+    ByteStream, FileSource, Limits, Mapping, PeImage, ReaderStream, Source as ByteSource, open_file,
+};
 pub use judge::{
     Alternatives, ArtefactJudgement, ArtefactVerdict, Choice, Class, DISPATCHERS, Judgement, Limit, LimitKind, Load,
     Loose, MemberJudgement, MemberVerdict, NotCounted, PROFILERS, Policy, Standing, TooShallow, classify, copies,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use fatbin::OLD_FATBIN_MAGIC;
 use fatscan_containers::{
-    ArchiveWalk, Bounded, ByteStream, Damage, Format, Layout, Part, Ranges, SECTION_NAME, SNIFF_SIZE, Tap, names_at,
-    needed, table_bytes, universal,
+    ArchiveWalk, Bounded, ByteStream, Damage, Format, Layout, Part, PeImage, Ranges, SECTION_NAME, SNIFF_SIZE, Tap,
+    names_at, needed, table_bytes, universal,
 };
 
 use crate::diagnostic::{Code, Diagnostic, Level};
@@ -87,6 +87,7 @@ pub(crate) fn scan(run: &Run, at: &Locator, stream: &mut dyn ByteStream, explici
         modules: Vec::new(),
         empty: 0,
         machine: None,
+        image: None,
         runtime: None,
         end: 0,
         diagnostics: Vec::new(),
@@ -108,6 +109,7 @@ struct File<'run> {
     modules: Vec<Module>,
     empty: u64,
     machine: Option<&'static str>,
+    image: Option<PeImage>,
     runtime: Option<u16>,
     /// The furthest position that the stream has been at: reading the layout may have taken it back.
     end: u64,
@@ -184,6 +186,7 @@ impl File<'_> {
         }
         if self.machine.is_none() {
             self.machine = layout.as_ref().and_then(|layout| layout.machine);
+            self.image = layout.as_ref().and_then(|layout| layout.image);
         }
         self.foreign(at, &harvest.modules, layout.as_ref());
         for Issue { code, offset, image, detail } in harvest.issues {
@@ -424,6 +427,7 @@ impl File<'_> {
             format: format.map_or("unknown", Format::name),
             machine: self.machine,
             runtime: self.runtime,
+            image: self.image,
             size,
             packed: None,
             modules: self.modules,

@@ -5,6 +5,7 @@ mod unread;
 
 use std::sync::Arc;
 
+use fatscan_containers::PeImage;
 use gpu_arch::Arch;
 
 pub use kernel::{Kernel, KernelResources};
@@ -137,6 +138,8 @@ pub struct Member {
     pub machine: Option<&'static str>,
     /// Major version of the CUDA runtime library that it is linked to at load time, by its dependency table.
     pub runtime: Option<u16>,
+    /// What a PE image states of itself.
+    pub image: Option<PeImage>,
     /// Bytes, unpacked.
     pub size: u64,
     /// Bytes in the archive that holds it, where one does.
@@ -165,6 +168,7 @@ impl Member {
             format: self.format,
             machine: self.machine,
             runtime: self.runtime,
+            image: self.image,
             size: self.size,
             packed: self.packed,
             modules: Vec::new(),

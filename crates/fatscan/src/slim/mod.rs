@@ -4,6 +4,7 @@
 //! size, and the rest is zero. No other byte of the file changes, no pointer and no size, so that all that refers to it
 //! holds. Zeros deflate to nothing. What is not understood stays as it is and is counted ([`Stays`]).
 
+mod pe;
 mod plan;
 mod prove;
 mod record;
@@ -22,6 +23,7 @@ pub use record::{Entry, relisted, tagged};
 use crate::locator::Place;
 use crate::model::{Artefact, ArtefactKind, Member};
 use crate::open;
+use pe::{Checksum, Patched};
 use rewrite::{Seal, rewrite};
 
 /// Bytes of a list of files that are read.
@@ -86,9 +88,10 @@ pub fn write(
     let mut written = Written { seals: vec![None; plans.len()], packed: vec![None; plans.len()], ..Written::default() };
     match artefact.kind {
         ArtefactKind::File => {
-            let plan = plans.first().map(|plan| plan.edits.as_slice()).unwrap_or_default();
-            let (seal, _) = rewrite(&mut *whole(source), plan, out)?;
-            written.seals = vec![(!plan.is_empty()).then_some(seal); plans.len()];
+            let nothing = MemberPlan::default();
+            let plan = plans.first().unwrap_or(&nothing);
+            let (seal, _) = rewritten(&mut || Ok(whole(source)), plan, out)?;
+            written.seals = vec![(!plan.edits.is_empty()).then_some(seal); plans.len()];
         }
         ArtefactKind::Wheel | ArtefactKind::Zip => {
             let archive = Archive { source, artefact, plans, tag, limits, windows: &windows };
@@ -157,9 +160,8 @@ impl Archive<'_> {
                 let mut seal = None;
                 let mut entry = None;
                 let packed = archive.replace(member, &mut |out| {
-                    let mut stream = self.open(member)?;
                     let mut sum = Sum { hash: Sha256::new(), out };
-                    let (own, size) = rewrite(&mut *stream, &plan.edits, &mut sum)?;
+                    let (own, size) = rewritten(&mut || self.open(member), plan, &mut sum)?;
                     seal = Some(own);
                     entry = Some((sum.hash.finalize().into(), size));
                     Ok(())
@@ -207,6 +209,22 @@ impl Archive<'_> {
         rewrite(&mut *self.open(member)?, &[], &mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// Writes a file with its edits, and with the checksum that follows from them where it has one.
+fn rewritten<'a>(
+    open: &mut dyn FnMut() -> io::Result<Box<dyn ByteStream + 'a>>,
+    plan: &MemberPlan,
+    out: &mut dyn Write,
+) -> io::Result<(Seal, u64)> {
+    if let Some(at) = plan.checksum.filter(|_| !plan.edits.is_empty()) {
+        let mut sum = Checksum::new(at);
+        rewrite(&mut *open()?, &plan.edits, &mut sum)?;
+        if let Some(value) = sum.value() {
+            return rewrite(&mut *open()?, &plan.edits, &mut Patched { out, at, value, position: 0 });
+        }
+    }
+    rewrite(&mut *open()?, &plan.edits, out)
 }
 
 fn whole(source: &FileSource) -> Box<dyn ByteStream + '_> {

@@ -56,6 +56,8 @@ pub struct Wish<'a> {
     pub keep_ptx: KeepPtx,
     /// Whether fatbins that no wrapper record points at are changed too: a library finds them by tables of its own.
     pub unwrapped: bool,
+    /// Whether images of Windows that are signed are changed too: the signature no longer holds.
+    pub signed: bool,
 }
 
 /// Why a module stays as it is.
@@ -74,6 +76,8 @@ pub enum Stays {
     Unwrapped,
     /// The file is of a format that is not written anew here.
     Format,
+    /// The file is signed, and the signature would no longer hold.
+    Signed,
 }
 
 impl Stays {
@@ -87,6 +91,7 @@ impl Stays {
             Self::Prelinked => "made by a device link",
             Self::Unwrapped => "found by the library's own tables (no wrapper record)",
             Self::Format => "in a file of a format that is not rewritten",
+            Self::Signed => "in a file with a signature that would no longer hold",
         }
     }
 }
@@ -170,6 +175,8 @@ impl Edit {
 pub struct MemberPlan {
     /// The fatbins that change, by offset.
     pub edits: Vec<Edit>,
+    /// Where the checksum of a PE image stands, which follows what changes.
+    pub checksum: Option<u64>,
     /// Modules that stay as they are although something else was wished, by reason.
     pub stays: BTreeMap<Stays, Tally>,
     /// Images that stay in the modules that could change, by architecture.
@@ -227,7 +234,7 @@ impl<'a> Planner<'a> {
 
     /// What happens to a file. It must have been scanned with [`crate::Options::for_judging`], for all devices.
     pub fn plan(&mut self, member: &Member) -> MemberPlan {
-        let mut plan = MemberPlan::default();
+        let mut plan = MemberPlan { checksum: member.image.map(|image| image.checksum), ..MemberPlan::default() };
         let mut starts: Vec<u64> =
             member.modules.iter().map(|module| module.base().saturating_add(module.offset)).collect();
         starts.sort_unstable();
@@ -280,7 +287,16 @@ impl<'a> Planner<'a> {
         match () {
             () if module.source != Source::Fatbin => Some(Stays::Bare),
             () if module.damaged => Some(Stays::Damaged),
-            () if !matches!(member.format, "elf" | "fatbin") => Some(Stays::Format),
+            () if !matches!(member.format, "elf" | "fatbin" | "pe") => Some(Stays::Format),
+            () if member.image.is_some_and(|image| image.is_signed) && !self.wish.signed => Some(Stays::Signed),
+            // headers that lie in code are no headers that a linker wrote
+            () if member.image.is_some_and(|image| {
+                module.offset.saturating_add(module.size) > image.checksum
+                    && module.offset < image.checksum.saturating_add(4)
+            }) =>
+            {
+                Some(Stays::Damaged)
+            }
             () if module.object.is_some() || module.images.iter().any(relocatable) => Some(Stays::Relocatable),
             () if module.prelinked => Some(Stays::Prelinked),
             () if !is_wrapped && !self.wish.unwrapped => Some(Stays::Unwrapped),
