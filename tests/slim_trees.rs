@@ -233,3 +233,27 @@ fn one_file_in_its_place_is_found_in_the_list_beside() {
     slim(&[text(&wheel), "--in-place", "--yes", "--for", "9.0"]).ending(2);
     assert_eq!(state(&root), after);
 }
+
+#[test]
+fn zeros_become_holes_where_that_is_wanted() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // what goes is larger than many pages
+    let mut large = testkit::Cubin::new("80").bytes();
+    large.resize(1 << 20, 0xab);
+    let small = testkit::Cubin::new("90").bytes();
+    let code = testkit::fatbin(&[testkit::Entry::sass("80", large), testkit::Entry::sass("90", small)]);
+    fs::write(path("x.fatbin"), &code).unwrap();
+    for (name, words) in [("whole", &[][..]), ("holes", &["--punch"])] {
+        let (from, to) = (path("x.fatbin"), path(name));
+        slim(&[&[text(&from), "-o", text(&to), "--for", "9.0"], words].concat()).ending(0);
+    }
+    assert_eq!(fs::read(path("whole")).unwrap(), fs::read(path("holes")).unwrap());
+    let known = |name: &str| fs::metadata(path(name)).unwrap();
+    assert_eq!(known("holes").len(), code.len() as u64);
+    // blocks of 512 bytes; a file system without holes has as many of both
+    assert!(known("holes").blocks() <= known("whole").blocks());
+    if known("whole").blocks() > 2000 {
+        assert!(known("holes").blocks() < 100, "{}", known("holes").blocks());
+    }
+}

@@ -601,7 +601,7 @@ pub(crate) struct ExtractArgs {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "What stays of each fatbin is what the GPUs pick, with any driver if none is given. What was written is read and judged again before it gets its name. Not tried on a GPU yet: see docs/SLIM.md.\n\nExit code: 0 written; 1 one of several could not be; 2 nothing could be, or a wrong argument."
+    after_help = "What stays of each fatbin is what the GPUs pick, with any driver if none is given. What was written is read and judged again before it gets its name. Not tried on a GPU yet: see docs/SLIM.md.\n\nExit code: 0 written; 1 one of several, or a file of a directory that was to change, could not be; 2 nothing could be, or a wrong argument."
 )]
 pub(crate) struct SlimArgs {
     /// Wheels, zip archives, libraries of Linux and Windows, fatbins; directories and environments
@@ -634,6 +634,9 @@ pub(crate) struct SlimArgs {
     /// Change signed libraries of Windows too: their signature no longer holds
     #[arg(long)]
     pub(crate) allow_broken_signature: bool,
+    /// Make holes on the disk of zeros in libraries, where the file system has them
+    #[arg(long)]
+    pub(crate) punch: bool,
     /// Say what would be written, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -4,6 +4,7 @@ mod folder;
 mod lists;
 mod one;
 mod place;
+mod sparse;
 mod tree;
 mod wish;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use fatscan::slim::relisted;
+use fatscan::slim::{Entry, relisted};
 
 use crate::unfinished::Unfinished;
 
@@ -19,6 +19,9 @@ pub(super) struct Changed {
     pub(super) size: u64,
 }
 
+/// Files by the paths that a list has, with their hashes and bytes.
+type Files = BTreeMap<Vec<u8>, Entry>;
+
 /// What became of the lists.
 #[derive(Default)]
 pub(super) struct Lists {
@@ -31,16 +34,19 @@ pub(super) struct Lists {
 }
 
 /// Writes the `RECORD` of each `*.dist-info` that names a changed file anew. They lie beside the directories that the files
-/// are in, not above `top`. `keep` is told of a file before it changes or goes.
+/// are in, not above `top`, nor where everybody may write. `keep` is told of a file before it changes or goes.
 pub(super) fn update(
     changed: &[Changed],
     top: Option<&Path>,
     keep: &mut dyn FnMut(&Path) -> Result<(), String>,
 ) -> Lists {
     let mut lists = Lists::default();
-    let mut by_folder: BTreeMap<PathBuf, BTreeMap<Vec<u8>, ([u8; 32], u64)>> = BTreeMap::new();
+    let mut by_folder: BTreeMap<PathBuf, Files> = BTreeMap::new();
     for own in changed {
         for folder in own.path.ancestors().skip(1) {
+            if is_open(folder) {
+                break;
+            }
             if let Some(name) = own.path.strip_prefix(folder).ok().and_then(listed) {
                 by_folder.entry(folder.to_owned()).or_default().insert(name, (own.hash, own.size));
             }
@@ -67,6 +73,18 @@ pub(super) fn update(
     lists
 }
 
+/// Whether everybody may write to a directory, as to `/tmp`: a list there is not trusted.
+#[cfg(unix)]
+fn is_open(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(folder).map_or(true, |own| own.permissions().mode() & 0o002 != 0)
+}
+
+#[cfg(not(unix))]
+const fn is_open(_: &Path) -> bool {
+    false
+}
+
 /// A path as lists write it.
 fn listed(path: &Path) -> Option<Vec<u8>> {
     let mut name = Vec::new();
@@ -82,7 +100,7 @@ fn listed(path: &Path) -> Option<Vec<u8>> {
 
 fn one(
     info: &Path,
-    files: &BTreeMap<Vec<u8>, ([u8; 32], u64)>,
+    files: &Files,
     signatures: &mut Vec<PathBuf>,
     keep: &mut dyn FnMut(&Path) -> Result<(), String>,
 ) -> Result<(), String> {

@@ -8,6 +8,8 @@ use fatscan::slim::{MemberPlan, Planner, SlimError, Stays, Written, prove, tagge
 use fatscan::{Artefact, ArtefactKind, FileSource, Input, Level, Options, Scanner, open_file};
 use sha2::{Digest, Sha256};
 
+use super::folder::permit;
+use super::sparse::Sparse;
 use super::wish::Chosen;
 use super::{Done, refused};
 use crate::args::SlimArgs;
@@ -22,13 +24,15 @@ pub(super) struct Reader<'a> {
     pub(super) chosen: &'a Chosen,
     pub(super) options: Options,
     pub(super) scanner: Scanner,
+    /// Whether zeros become holes on the disk.
+    has_holes: bool,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(args: &SlimArgs, chosen: &'a Chosen) -> Result<Self, Failure> {
         let options = list::options(&args.common, list::Depth::Judge);
         let scanner = Scanner::new(options).map_err(|error| Failure::new(format!("no threads: {error}")))?;
-        Ok(Self { chosen, options, scanner: scanner.for_devices(&chosen.devices) })
+        Ok(Self { chosen, options, scanner: scanner.for_devices(&chosen.devices), has_holes: args.punch })
     }
 
     /// Reads and plans a file. What is wrong with it is said where that is wanted.
@@ -84,7 +88,8 @@ impl<'a> Reader<'a> {
             return Err(refused(file.path(), "it is no file"));
         };
         let own = file.take().map_err(io)?;
-        let out = io::BufWriter::with_capacity(1 << 20, own);
+        let has_holes = self.has_holes && planned.artefact.kind == ArtefactKind::File;
+        let out = io::BufWriter::with_capacity(1 << 20, Sparse::new(own, has_holes));
         let mut counted = Counted { out, count: 0, hash: Sha256::new() };
         let (artefact, plans) = (&planned.artefact, &planned.plans);
         let written =
@@ -94,8 +99,8 @@ impl<'a> Reader<'a> {
         drop(counted);
         prove(&self.scanner, &self.options, artefact, plans, &planned.planner, &written, temporary).map_err(failed)?;
         // a library has the permissions that it had
-        let mode = fs::metadata(&planned.path).map(|own| own.permissions());
-        mode.and_then(|mode| fs::set_permissions(temporary, mode)).and_then(|()| file.sync()).map_err(io)?;
+        let known = fs::metadata(&planned.path);
+        known.and_then(|known| permit(temporary, &known)).and_then(|()| file.sync()).map_err(io)?;
         Ok(Finished { written, size, hash })
     }
 }
