@@ -257,3 +257,14 @@ fn zeros_become_holes_where_that_is_wanted() {
         assert!(known("holes").blocks() < 100, "{}", known("holes").blocks());
     }
 }
+
+#[test]
+fn a_list_where_everybody_may_write_is_not_touched() {
+    let folder = TempDir::new().unwrap();
+    let root = folder.path().join("open");
+    site(&root);
+    fs::set_permissions(&root, fs::Permissions::from_mode(0o777)).unwrap();
+    let before = state(&root);
+    slim(&[text(&root.join("pkg/lib.so")), "--in-place", "--yes", "--for", "9.0"]).ending(0);
+    assert_eq!(differing(&before, &state(&root)), ["pkg/lib.so"]);
+}
