@@ -24,6 +24,10 @@ calibration *ARGS="--small":
 oracle *ARGS:
     cargo build --release && python3 tests/oracle.py {{ARGS}}
 
+# what slim writes by cuobjdump, readelf and nm; with --wheels also on the small wheels
+slim-oracle *ARGS:
+    cargo build --release && python3 tests/slim_oracle.py {{ARGS}}
+
 # a scan of a wheel against inflating it
 bench-wheel PATH:
     cargo bench --bench throughput -- wheel {{PATH}}
