@@ -279,7 +279,7 @@ def native(head):
 
 
 def wheel_libraries(run, options):
-    """Native members of the small wheels, each unpacked, compared, removed."""
+    """Native members of the small wheels, each unpacked, handed out with its name, removed."""
     for entry in corpus.truth():
         if entry["size"] >= corpus.SMALL and not options.all_wheels:
             continue
@@ -295,7 +295,7 @@ def wheel_libraries(run, options):
                         continue
                 path = pathlib.Path(folder) / pathlib.PurePosixPath(member.filename).name
                 path.write_bytes(archive_file.read(member))
-                run.file(path, f"{entry['wheel'].split('-')[0]}!{member.filename}")
+                yield path, f"{entry['wheel'].split('-')[0]}!{member.filename}"
                 path.unlink()
 
 
@@ -376,7 +376,8 @@ def main():
         run.file(path, path.name)
     compared = len(files)
     if options.wheels or options.all_wheels:
-        wheel_libraries(run, options)
+        for path, label in wheel_libraries(run, options):
+            run.file(path, label)
     meaning = {name: text for name, text, _ in CAUSES}
     meaning |= {"same": f"the same images on both sides ({run.images} images)", "bare-code": "the same fatbins; cubins, PTX and other code outside fatbins are never shown by cuobjdump",
                 "relocatable-without-all": "of the same: hides relocatable code unless -all", "nothing on both sides": "no fatbin on either side"}

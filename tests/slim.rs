@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use run::{Run, program};
+use run::slim;
 use serde_json::Value;
 use tempfile::TempDir;
 use testkit::{Zip, ZipMember, sha256};
@@ -27,12 +27,6 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 const SAMPLE: &str = "sample/fatscan_sample-1.0-py3-none-manylinux_2_28_x86_64.whl";
-
-fn slim(words: &[&str]) -> Run {
-    let mut command = program();
-    command.arg("slim").args(words);
-    run::finish(command)
-}
 
 /// Slims one file into a directory and returns what is there.
 fn slimmed(path: &Path, out: &Path, words: &[&str]) -> PathBuf {
@@ -102,6 +96,55 @@ fn newest_ptx_stays_for_gpus_to_come_unless_asked_otherwise() {
     assert_eq!(kinds(&[]), [(90, 2), (100, 1)]);
     assert_eq!(kinds(&["--keep-ptx", "all"]), [(90, 2), (90, 1), (100, 1)]);
     assert_eq!(kinds(&["--keep-ptx", "none"]), [(90, 2)]);
+}
+
+#[test]
+fn newest_ptx_is_the_one_that_later_gpus_compile() {
+    let folder = TempDir::new().unwrap();
+    let path = slimmed(&fixture("nvfb12.9_all.fatbin"), folder.path(), &["--for", "9.0"]);
+    let bytes = std::fs::read(path).unwrap();
+    // it holds PTX of 50, 90, 90a, 100, 100a, 100f, 103f, 120a, 120f, 121f: with a suffix it is for exact targets or a family
+    let kinds: Vec<(u32, u16)> = entries(&bytes, 0).iter().map(|own| (own.0, own.1)).collect();
+    assert_eq!(kinds, [(100, 1), (90, 2)]);
+    // bits 20 and 21 of the flags, 40 bytes into the header of an entry, are the suffixes
+    let flags = u64::from_le_bytes(entries(&bytes, 0)[0].2[40..48].try_into().unwrap());
+    assert_eq!(flags & 0x30_0000, 0, "compute_100 without a suffix");
+}
+
+#[test]
+fn a_bare_fatbin_ends_behind_its_last_entry() {
+    // cuobjdump takes zeros behind it for a further fatbin, and reads nothing then
+    let folder = TempDir::new().unwrap();
+    let path = slimmed(&fixture("comp_default.fatbin"), folder.path(), &["--for", "9.0"]);
+    let bytes = std::fs::read(path).unwrap();
+    assert_eq!(bytes.len(), 16 + u64::from_le_bytes(bytes[8..16].try_into().unwrap()) as usize);
+    // the second of two would move, and the first one be followed by a hole
+    let (two, out) = (fixture("craft_two_concatenated.fatbin"), folder.path().join("two"));
+    let own = slim(&[two.to_str().unwrap(), "-o", out.to_str().unwrap(), "--for", "9.0", "--keep-ptx", "none"]);
+    assert_eq!(own.code, Some(0), "{}", own.err);
+    assert!(own.out.contains("followed by other code"), "{}", own.out);
+    let (old, new) = (std::fs::read(two).unwrap(), std::fs::read(out).unwrap());
+    let second = 16 + u64::from_le_bytes(old[8..16].try_into().unwrap()) as usize;
+    assert_eq!(old[..second], new[..second]);
+    let kept = 16 + u64::from_le_bytes(new[second + 8..second + 16].try_into().unwrap()) as usize;
+    assert_eq!(new.len(), second + kept);
+}
+
+#[test]
+fn a_module_that_a_gpu_finds_nothing_in_still_says_so() {
+    // 12.0 finds nothing in two of three modules, and with one image each the third would look like a specialised one
+    let folder = TempDir::new().unwrap();
+    let path = slimmed(&fixture("libpartial.so"), folder.path(), &["--for", "12.0"]);
+    for file in [fixture("libpartial.so"), path.clone()] {
+        let own = run::run(["explain", file.to_str().unwrap(), "--gpu", "12.0"]);
+        assert!(own.out.contains("partial: some of it runs on this GPU"), "{}", own.out);
+    }
+    let old = std::fs::read(fixture("libpartial.so")).unwrap();
+    let third = find(&old, MAGIC, find(&old, MAGIC, find(&old, MAGIC, 0) + 8) + 8);
+    let numbers: Vec<(u32, u16)> =
+        entries(&std::fs::read(path).unwrap(), third).iter().map(|own| (own.0, own.1)).collect();
+    // PTX of 90 is what 12.0 compiles; SASS of 80 is the smallest that makes it a module for several architectures
+    assert_eq!(numbers, [(80, 2), (90, 1)]);
 }
 
 #[test]

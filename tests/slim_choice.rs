@@ -12,18 +12,12 @@ mod run;
 
 use std::path::{Path, PathBuf};
 
-use run::{Run, program};
+use run::slim;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
-}
-
-fn slim(words: &[&str]) -> Run {
-    let mut command = program();
-    command.arg("slim").args(words);
-    run::finish(command)
 }
 
 /// The document of a dry run over `libpartial.so`: of its three fatbins one holds SASS and PTX of 90a and 100f, one SASS of

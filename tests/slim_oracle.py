@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Holds what `fatscan slim` writes to NVIDIA's cuobjdump, to readelf and to nm.
 
-    tests/slim_oracle.py                 the shared libraries and programs among the fixtures
+    tests/slim_oracle.py                 the shared libraries, programs and large fatbins among the fixtures
     tests/slim_oracle.py --wheels        also the native libraries of the small wheels of corpus.json
     tests/slim_oracle.py FILE...         these libraries instead
     tests/slim_oracle.py --self-test     checks this script, without network, cuobjdump and fatscan
 
 Each library is slimmed for 8.0, for 9.0, for 12.0, and for 7.5 and 8.9 together. Then
 - cuobjdump lists what it listed before, less exactly what slim's report says it left out;
-- what is gone is of no use to these GPUs, or an image of the same kind that serves each of them better is still there;
+- what is gone is of no use to these GPUs, or an image of the same kind that serves each of them better is still there; so is the
+  newest PTX that is for no exact target and no family;
 - the cubins and PTX texts that cuobjdump extracts are among those that it extracted before, byte by byte;
 - `readelf -lSW` and `nm -D` print the same;
 - slimming again changes no byte, and what stays for two GPUs is no more than what stays for either.
@@ -23,7 +24,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections import Counter
 
 sys.dont_write_bytecode = True
@@ -32,8 +32,8 @@ import oracle  # noqa: E402
 
 ROOT = corpus.ROOT
 SETS = ["8.0"], ["9.0"], ["12.0"], ["7.5", "8.9"]
-# what slim refuses, and what it says: fewer architectures make a general module a specialised one, and its file is judged otherwise
-REFUSED = {("libpartial.so", ("12.0",)): "a verdict was partial and is jit"}
+# fixtures that are no libraries and hold many architectures
+MORE = "exe_dyn", "comp_default.fatbin", "nvfb12.4_all.fatbin", "nvfb12.8_all.fatbin", "nvfb12.9_all.fatbin"
 # families of architectures with the suffix f, by NVIDIA's documentation of nvcc: the least number is served by all behind it
 FAMILIES = {100: (100, 103), 103: (103,), 110: (110,), 120: (120, 121), 121: (121,)}
 
@@ -54,7 +54,8 @@ def serves(image, gpu):
         fits = number // 10 == own // 10 and number <= own
     else:
         fits = number <= own
-    return (number, suffix == "f", suffix == "a") if fits else None
+    # of the same number code for the exact target comes first, then that for its family
+    return (number, suffix == "a", suffix == "f") if fits else None
 
 
 def worse(before, after, gpus):
@@ -71,6 +72,11 @@ def worse(before, after, gpus):
             if not any(other is not None and other >= rank for other in left):
                 return f"{image} serves {gpu} and is gone, and nothing as good is left"
     return None
+
+
+def newest(images):
+    """The architecture of the newest PTX that later GPUs compile: without a suffix."""
+    return max((int(label) for kind, label in images if kind == "ptx" and label.isdigit()), default=0)
 
 
 def told(document):
@@ -102,7 +108,7 @@ def tables(path):
 class Run:
     def __init__(self, fatscan, cuobjdump, folder):
         self.fatscan, self.cuobjdump, self.folder = fatscan, cuobjdump, folder
-        self.held = self.failed = self.refused = self.changed = self.unread = self.skipped = self.saved = 0
+        self.held = self.failed = self.changed = self.unread = self.skipped = self.saved = 0
 
     def slim(self, path, gpus, out):
         words = [self.fatscan, "slim", str(path), "--for", ",".join(gpus), "--to", str(out), "--force", "--json"]
@@ -113,7 +119,7 @@ class Run:
         self.failed += 1
         print(f"FAILED  {label}: {why}", flush=True)
 
-    def library(self, path, label):
+    def file(self, path, label):
         before, code, message = oracle.dump(self.cuobjdump, path, "-all")
         if code or not before:
             self.unread += 1
@@ -125,12 +131,8 @@ class Run:
             out, again = self.folder / "out.so", self.folder / "again.so"
             out.unlink(missing_ok=True)
             document, error = self.slim(path, gpus, out)
-            refused = REFUSED.get((label, tuple(gpus)))
-            if document is None and refused and refused in error and not out.exists():
-                self.refused += 1
-                continue
-            if document is None or refused:
-                self.fail(name, error or "it is written, and was to be refused")
+            if document is None:
+                self.fail(name, error or "no output")
                 continue
             after, code, message = oracle.dump(self.cuobjdump, out, "-all")
             gone = told(document)
@@ -141,13 +143,17 @@ class Run:
                 why = f"there is more than before: {dict(after - before)}"
             elif before - after != gone:
                 why = f"cuobjdump misses {dict(before - after)}, the report says {dict(gone)}"
+            elif newest(before) != newest(after):
+                why = f"the newest PTX was compute_{newest(before)} and is compute_{newest(after)}"
             else:
                 why = worse(before, after, gpus)
             if why is None and payloads(self.cuobjdump, out) - extracted:
                 why = "an image has other bytes"
             if why is None and tables(out) != said:
                 why = "readelf or nm print something else"
-            if why is None and out.stat().st_size != path.stat().st_size:
+            sizes = out.stat().st_size, path.stat().st_size
+            # a bare fatbin ends behind its last entry; readelf and nm have nothing to say of it
+            if why is None and (sizes[0] > sizes[1] if path.suffix == ".fatbin" else sizes[0] != sizes[1]):
                 why = "its size changed"
             if why is None:
                 second, error = self.slim(out, gpus, again)
@@ -172,26 +178,6 @@ class Run:
                 self.held += 1
 
 
-def libraries(run, options):
-    for entry in corpus.truth():
-        if entry["size"] >= corpus.SMALL and not options.all_wheels:
-            continue
-        wheel, why = corpus.fetch(entry, options.wheel_cache)
-        if wheel is None:
-            print(f"skipped: {entry['wheel']}: {why}", flush=True)
-            run.skipped += 1
-            continue
-        with zipfile.ZipFile(wheel) as archive:
-            for member in archive.infolist():
-                with archive.open(member) as file:
-                    if file.read(4) != b"\x7fELF":
-                        continue
-                path = run.folder / pathlib.PurePosixPath(member.filename).name
-                path.write_bytes(archive.read(member))
-                run.library(path, f"{entry['wheel'].split('-')[0]}!{member.filename}")
-                path.unlink()
-
-
 def self_test():
     assert serves(("sass", "80"), "8.6") and not serves(("sass", "86"), "8.0") and not serves(("sass", "80"), "9.0")
     assert serves(("sass", "90a"), "9.0") and not serves(("ptx", "90a"), "12.0") and serves(("ptx", "80"), "12.0")
@@ -200,6 +186,7 @@ def self_test():
     assert worse(Counter([a, b]), Counter([a]), ["8.0"]) is None
     assert worse(Counter([a, b]), Counter([b]), ["8.0"]) and worse(Counter([a, b]), Counter([a]), ["8.6"])
     assert worse(Counter([a, p]), Counter([a]), ["8.0"]) is None and worse(Counter([a, p]), Counter([a]), ["9.0"])
+    assert newest(Counter([p, ("ptx", "120f"), ("sass", "100")])) == 80 and newest(Counter([a])) == 0
     document = {"files": [{"members": [{"dropped": {"sm_90a": {"images": 2}, "compute_90": {"images": 1}}}]}]}
     assert told(document) == Counter({("sass", "90a"): 2, ("ptx", "90"): 1})
     print("self-test passed")
@@ -229,11 +216,12 @@ def main():
         return 2 if options.strict else 0
     with tempfile.TemporaryDirectory() as folder:
         run = Run(options.fatscan, cuobjdump, pathlib.Path(folder))
-        for path in options.files or sorted(path for path in (ROOT / "fixtures").iterdir() if path.suffix == ".so" or path.name == "exe_dyn"):
-            run.library(path, path.name)
+        for path in options.files or sorted(path for path in (ROOT / "fixtures").iterdir() if path.suffix == ".so" or path.name in MORE):
+            run.file(path, path.name)
         if options.wheels or options.all_wheels:
-            libraries(run, options)
-    print(f"{run.held} held ({run.changed} changed, {run.saved / 1e6:.1f} MB of device code zeroed), {run.refused} refused as expected, {run.failed} failed, "
+            for path, label in oracle.wheel_libraries(run, options):
+                run.file(path, label)
+    print(f"{run.held} held ({run.changed} changed, {run.saved / 1e6:.1f} MB of device code zeroed), {run.failed} failed, "
           f"{run.unread} libraries that cuobjdump does not read, {run.skipped} skipped")
     return 1 if run.failed or not run.held or (options.strict and run.skipped) else 0
 

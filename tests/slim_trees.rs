@@ -18,7 +18,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use run::{Run, program};
+use run::slim;
 use tempfile::TempDir;
 use testkit::{Zip, sha256};
 
@@ -26,12 +26,6 @@ const INFO: &str = "pkg-1.0.dist-info";
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
-}
-
-fn slim(words: &[&str]) -> Run {
-    let mut command = program();
-    command.arg("slim").args(words);
-    run::finish(command)
 }
 
 fn text(path: &Path) -> &str {
@@ -243,9 +237,12 @@ fn zeros_become_holes_where_that_is_wanted() {
     large.resize(1 << 20, 0xab);
     let small = testkit::Cubin::new("90").bytes();
     let code = testkit::fatbin(&[testkit::Entry::sass("80", large), testkit::Entry::sass("90", small)]);
-    fs::write(path("x.fatbin"), &code).unwrap();
+    // a library of Windows: its first section lies at 0x1000 of an image that prefers 0x180000000
+    let wrapper = testkit::fatbin::wrapper(1, 0x1_8000_1000);
+    let code = testkit::Pe::dll().section(".nv_fatbin", &code).section(".nvFatBinSegment", &wrapper).bytes();
+    fs::write(path("x.dll"), &code).unwrap();
     for (name, words) in [("whole", &[][..]), ("holes", &["--punch"])] {
-        let (from, to) = (path("x.fatbin"), path(name));
+        let (from, to) = (path("x.dll"), path(name));
         slim(&[&[text(&from), "-o", text(&to), "--for", "9.0"], words].concat()).ending(0);
     }
     assert_eq!(fs::read(path("whole")).unwrap(), fs::read(path("holes")).unwrap());

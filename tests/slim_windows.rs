@@ -12,15 +12,9 @@
 #[path = "common/run.rs"]
 mod run;
 
-use run::{Run, program};
+use run::slim;
 use tempfile::TempDir;
 use testkit::{Cubin, Entry, Pe, Zip, ZipMember, fatbin, ptx_text};
-
-fn slim(words: &[&str]) -> Run {
-    let mut command = program();
-    command.arg("slim").args(words);
-    run::finish(command)
-}
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())

@@ -60,9 +60,15 @@ impl Done {
         self.members.iter().map(|(_, plan)| plan)
     }
 
-    /// Bytes of its files that are zero now.
+    /// Bytes of its files that are zero now, or cut off.
     pub(crate) fn zeroed(&self) -> u64 {
         self.plans().map(MemberPlan::dropped_bytes).fold(0, u64::saturating_add)
+    }
+
+    /// What is left of its files in their places.
+    fn in_place(self) -> Self {
+        let cut = self.plans().map(MemberPlan::cut_bytes).fold(0, u64::saturating_add);
+        Self { after: self.before.saturating_sub(cut), ..self }
     }
 }
 

@@ -73,6 +73,11 @@ pub(crate) fn run<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(arguments: I) -> R
     finish(command)
 }
 
+/// `fatscan slim` with these words behind it.
+pub(crate) fn slim(words: &[&str]) -> Run {
+    run([&["slim"], words].concat())
+}
+
 /// Runs with a terminal of 80 columns and checks that lines keep to it, those aside that are one word behind their
 /// indentation.
 pub(crate) fn narrow<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(folder: &Path, arguments: I) -> Run {

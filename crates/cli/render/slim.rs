@@ -60,6 +60,7 @@ fn outcome(own: &Done) -> String {
             let share = percent(own.after, own.before);
             format!("{before} -> {after}, {share} %; {zeros} of its files are zero now")
         }
+        _ if own.after < own.before => format!("{before} -> {after}; {zeros} are zero now, or cut off bare fatbins"),
         _ => format!("{zeros} of {before} are zero now, in their places"),
     }
 }

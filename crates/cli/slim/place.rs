@@ -33,8 +33,7 @@ pub(super) fn slim(path: &Path, reader: &Reader<'_>, args: &SlimArgs) -> Result<
         ));
     }
     let changes = planned.changes();
-    let mut done = Done { from: path.to_owned(), ..planned.done() };
-    done.after = done.before;
+    let done = Done { from: path.to_owned(), ..planned.done() };
     all(Planned::of_file(&real, changes, done).map_err(|error| refused(path, &error.to_string()))?, args, reader)
 }
 
@@ -75,7 +74,7 @@ impl Backup<'_> {
 
 fn all(mut planned: Planned, args: &SlimArgs, reader: &Reader<'_>) -> Result<(Done, bool), Failure> {
     if args.dry_run {
-        return Ok((planned.done, false));
+        return Ok((planned.done.in_place(), false));
     }
     let root = planned.root.clone();
     let above = if root.is_dir() { root.clone() } else { root.parent().unwrap_or(&root).to_owned() };
@@ -97,14 +96,14 @@ fn all(mut planned: Planned, args: &SlimArgs, reader: &Reader<'_>) -> Result<(Do
         let full = |own: &Path| if own.as_os_str().is_empty() { root.clone() } else { root.join(own) };
         let names: Vec<PathBuf> = names.iter().map(|own| full(own)).collect();
         let Some(path) = names.first().cloned().filter(|own| seen.insert(own.clone())) else { continue };
-        match one(&path, &names, reader, &backup) {
-            Ok(Some(own)) => {
+        match one(&path, &names, reader, &backup, &mut changed) {
+            Ok(unchanged) => {
                 if rest > 0 {
                     elsewhere.insert(relative.display().to_string());
                 }
-                changed.extend(own);
+                has_failed |= !unchanged.is_empty();
+                planned.done.notes.extend(unchanged);
             }
-            Ok(None) => {}
             Err(failure) => {
                 planned.undo(&relative, &failure);
                 has_failed = true;
@@ -123,34 +122,41 @@ fn all(mut planned: Planned, args: &SlimArgs, reader: &Reader<'_>) -> Result<(Do
     }
     tell(&mut planned.done, &BTreeSet::new(), lists.is_conda);
     let to = (!changed.is_empty()).then(|| planned.done.from.clone());
-    Ok((Done { to, is_in_place: true, ..planned.done }, has_failed))
+    Ok((Done { to, is_in_place: true, ..planned.done.in_place() }, has_failed))
 }
 
-/// Changes one file, all names of it. Nothing where it has nothing to leave out.
+/// Changes one file, all names of it; each that has the new bytes is added to `changed`. The sentences are about further names
+/// that keep the old ones.
 fn one(
     path: &Path,
     names: &[PathBuf],
     reader: &Reader<'_>,
     backup: &Backup<'_>,
-) -> Result<Option<Vec<Changed>>, Failure> {
-    let failed = |error: io::Error| refused(path, &format!("cannot be written: {error}"));
-    let Some((file, finished)) = slimmed(path, path, reader)? else { return Ok(None) };
+    changed: &mut Vec<Changed>,
+) -> Result<Vec<String>, Failure> {
+    let mut unchanged = Vec::new();
+    let Some((file, finished)) = slimmed(path, path, reader)? else { return Ok(unchanged) };
     backup.keep(path).map_err(|why| refused(path, &why))?;
     if let Some(temporary) = file.temporary() {
         owned(temporary, path);
     }
-    file.finish().map_err(failed)?;
-    let mut changed = vec![Changed { path: path.to_owned(), hash: finished.hash, size: finished.size }];
+    file.finish().map_err(|error| refused(path, &format!("cannot be written: {error}")))?;
+    changed.push(Changed { path: path.to_owned(), hash: finished.hash, size: finished.size });
     for other in names.iter().skip(1) {
-        // the same file again, under a name beside the old one until it takes its place
-        let own = Unfinished::begin(other).map_err(failed)?;
-        let temporary =
-            own.temporary().map(Path::to_owned).ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
-        let linked = fs::remove_file(&temporary).and_then(|()| fs::hard_link(path, &temporary));
-        linked.or_else(|_| folder::copy(path, &temporary)).and_then(|()| own.finish()).map_err(failed)?;
-        changed.push(Changed { path: other.clone(), hash: finished.hash, size: finished.size });
+        match again(path, other) {
+            Ok(()) => changed.push(Changed { path: other.clone(), hash: finished.hash, size: finished.size }),
+            Err(error) => unchanged.push(format!("{} keeps the old bytes: {error}", other.display())),
+        }
     }
-    Ok(Some(changed))
+    Ok(unchanged)
+}
+
+/// Gives a file another name, in the place of what has it.
+fn again(path: &Path, other: &Path) -> io::Result<()> {
+    let own = Unfinished::begin(other)?;
+    let temporary = own.temporary().map(Path::to_owned).ok_or(io::ErrorKind::InvalidInput)?;
+    let linked = fs::remove_file(&temporary).and_then(|()| fs::hard_link(path, &temporary));
+    linked.or_else(|_| folder::copy(path, &temporary)).and_then(|()| own.finish())
 }
 
 /// Who owned the old one owns the new one, as far as the system lets it be.

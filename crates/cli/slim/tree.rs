@@ -76,7 +76,6 @@ pub(super) fn plan(path: &Path, reader: &Reader<'_>) -> Result<Planned, Failure>
             done.members.push((relative.display().to_string(), plan));
         }
     }
-    done.after = done.before;
     if !odd.is_empty() {
         let number = count(odd.len(), "file", "files");
         done.notes.push(format!("damaged or not wholly read, and left as they are: {number}: {}", some(&odd)));
@@ -141,7 +140,7 @@ pub(super) fn copy(
     args: &SlimArgs,
 ) -> Result<(Done, bool), Failure> {
     let mut planned = plan(path, reader)?;
-    let Some(out) = args.to.as_ref().filter(|_| !args.dry_run) else { return Ok((planned.done, false)) };
+    let Some(out) = args.to.as_ref().filter(|_| !args.dry_run) else { return Ok((planned.done.in_place(), false)) };
     let name = planned.root.file_name().map(PathBuf::from).unwrap_or_default();
     let to = if is_folder { out.join(name) } else { out.clone() };
     if fs::symlink_metadata(&to).is_ok() {
@@ -209,7 +208,7 @@ pub(super) fn copy(
         folder::permit(&base.join(&relative), &known).map_err(unwritten)?;
     }
     new.finish(&to).map_err(unwritten)?;
-    Ok((Done { to: Some(to), ..planned.done }, has_failed))
+    Ok((Done { to: Some(to), ..planned.done.in_place() }, has_failed))
 }
 
 /// What else is to be known.

@@ -87,7 +87,7 @@ pub(crate) fn scan(run: &Run, at: &Locator, stream: &mut dyn ByteStream, explici
         modules: Vec::new(),
         empty: 0,
         machine: None,
-        image: None,
+        pe: None,
         runtime: None,
         end: 0,
         diagnostics: Vec::new(),
@@ -109,7 +109,7 @@ struct File<'run> {
     modules: Vec<Module>,
     empty: u64,
     machine: Option<&'static str>,
-    image: Option<PeImage>,
+    pe: Option<PeImage>,
     runtime: Option<u16>,
     /// The furthest position that the stream has been at: reading the layout may have taken it back.
     end: u64,
@@ -186,7 +186,7 @@ impl File<'_> {
         }
         if self.machine.is_none() {
             self.machine = layout.as_ref().and_then(|layout| layout.machine);
-            self.image = layout.as_ref().and_then(|layout| layout.image);
+            self.pe = layout.as_ref().and_then(|layout| layout.image);
         }
         self.foreign(at, &harvest.modules, layout.as_ref());
         for Issue { code, offset, image, detail } in harvest.issues {
@@ -427,7 +427,7 @@ impl File<'_> {
             format: format.map_or("unknown", Format::name),
             machine: self.machine,
             runtime: self.runtime,
-            image: self.image,
+            pe: self.pe,
             size,
             packed: None,
             modules: self.modules,

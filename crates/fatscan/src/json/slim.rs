@@ -36,9 +36,9 @@ pub struct SlimFile {
     pub written: Option<String>,
     /// Bytes on disk before.
     pub bytes_before: u64,
-    /// Bytes after; of a library the same, since what goes is zero in its place.
+    /// Bytes after; of a library the same, since what goes is zero in its place; of a bare fatbin fewer.
     pub bytes_after: u64,
-    /// Bytes of its files, unpacked, that are zero now.
+    /// Bytes of its files, unpacked, that are zero now, or cut off a bare fatbin.
     pub zeroed_bytes: u64,
     /// Images that stay in modules that could change, by the reason.
     pub why_kept: BTreeMap<String, SlimTally>,
@@ -60,7 +60,7 @@ pub struct SlimMember {
     pub path: String,
     /// Fatbins that are other ones now.
     pub fatbins_changed: usize,
-    /// Bytes that are zero now.
+    /// Bytes that are zero now, or cut off a bare fatbin.
     pub zeroed_bytes: u64,
     /// Images that stay in modules that could change, by architecture.
     pub kept: BTreeMap<String, SlimTally>,

@@ -26,7 +26,7 @@ impl Judged<'_> {
     }
 
     /// Whether it loads now or with a newer driver.
-    fn fits(&self) -> bool {
+    pub(super) fn fits(&self) -> bool {
         self.is_usable() || self.waits()
     }
 
@@ -35,7 +35,7 @@ impl Judged<'_> {
     }
 }
 
-pub(super) fn judge(member: &Member, devices: &[Device], policy: &Policy) -> MemberJudgement {
+pub(crate) fn judge(member: &Member, devices: &[Device], policy: &Policy) -> MemberJudgement {
     let classes: Vec<Class> = member.modules.iter().map(classify).collect();
     let number = |class| classes.iter().filter(|own| **own == class).count();
     let not_counted = NotCounted {

@@ -10,6 +10,7 @@ mod classify;
 mod copies;
 mod empty;
 mod limits;
+mod look;
 mod member;
 pub(crate) mod modules;
 mod named;
@@ -27,6 +28,8 @@ pub use classify::{Class, NotCounted, classify};
 pub use copies::copies;
 pub use empty::wants_kernels;
 pub use limits::{Limit, LimitKind};
+pub(crate) use look::{Look, look};
+pub(crate) use member::judge as judge_member;
 pub use named::{DISPATCHERS, PROFILERS};
 
 /// How to judge.

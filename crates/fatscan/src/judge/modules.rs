@@ -21,6 +21,10 @@ impl<'a> Judge<'a> {
         Self { device, environment, runtime, known: HashMap::new() }
     }
 
+    pub(crate) const fn device(&self) -> &'a Device {
+        self.device
+    }
+
     /// The verdict on a module, and the image that was picked.
     pub(crate) fn module<'m>(&mut self, module: &'m Module) -> (ModuleVerdict, Option<&'m Image>) {
         let mut codes = Vec::new();

@@ -139,7 +139,7 @@ pub struct Member {
     /// Major version of the CUDA runtime library that it is linked to at load time, by its dependency table.
     pub runtime: Option<u16>,
     /// What a PE image states of itself.
-    pub image: Option<PeImage>,
+    pub pe: Option<PeImage>,
     /// Bytes, unpacked.
     pub size: u64,
     /// Bytes in the archive that holds it, where one does.
@@ -168,7 +168,7 @@ impl Member {
             format: self.format,
             machine: self.machine,
             runtime: self.runtime,
-            image: self.image,
+            pe: self.pe,
             size: self.size,
             packed: self.packed,
             modules: Vec::new(),

@@ -1,14 +1,16 @@
 //! A file with the device code that some devices use, and without the other: [`plan`](Planner::plan), [`write()`], [`prove`].
 //!
 //! A fatbin is written anew in its place: the entries that stay move together, byte for byte, its header states their
-//! size, and the rest is zero. No other byte of the file changes, no pointer and no size, so that all that refers to it
+//! size, and the rest is zero (behind the last one of a file of fatbins it is cut off). No other byte of the file changes, no pointer and no size, so that all that refers to it
 //! holds. Zeros deflate to nothing. What is not understood stays as it is and is counted ([`Stays`]).
 
+mod alike;
 mod pe;
 mod plan;
 mod prove;
 mod record;
 mod rewrite;
+mod wish;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,9 +18,10 @@ use std::io::{self, Write};
 use fatscan_containers::{ByteStream, FileSource, Limits, Rezip, Source, Windows, Zip, ZipMember};
 use sha2::{Digest, Sha256};
 
-pub use plan::{Edit, Extent, KeepPtx, MemberPlan, Named, Planner, Stays, Tally, Why, Wish};
+pub use plan::{Edit, Extent, MemberPlan, Planner, Stays, Tally, Why};
 pub use prove::prove;
 pub use record::{Entry, relisted, tagged};
+pub use wish::{KeepPtx, Named, Wish};
 
 use crate::locator::Place;
 use crate::model::{Artefact, ArtefactKind, Member};

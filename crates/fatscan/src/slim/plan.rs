@@ -2,63 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use gpu_arch::Target;
+use gpu_arch::Suffix;
 use gpu_arch::catalogue::toolkits;
 use gpu_arch::rules::{Code, Device, Driver, Environment, select};
 
+use super::alike::{Alike, Looks};
+use super::wish::{KeepPtx, Named, Wish};
 use crate::judge::modules::code;
 use crate::model::{CodeKind, Image, Linkage, Member, Module, Source};
-
-/// Which PTX stays beside what the devices pick.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum KeepPtx {
-    /// The newest of each module: what GPUs that do not exist yet would compile.
-    #[default]
-    Newest,
-    /// All.
-    All,
-    /// None.
-    None,
-}
-
-/// Code that is named by its label in the fatbin.
-#[derive(Clone, Copy, Debug)]
-pub enum Named<'a> {
-    /// It stays, and all else may go.
-    Keep(&'a [Target]),
-    /// It goes, and all else stays.
-    Drop(&'a [Target]),
-}
-
-impl Named<'_> {
-    /// Whether an image stays.
-    fn keeps(self, image: &Image) -> bool {
-        let (list, is_kept) = match self {
-            Self::Keep(list) => (list, true),
-            Self::Drop(list) => (list, false),
-        };
-        let own = |target: &Target| match (target, image.kind) {
-            (Target::Sass(arch), CodeKind::Sass) | (Target::Ptx(arch, _), CodeKind::Ptx) => image.arch == Some(*arch),
-            _ => false,
-        };
-        list.iter().any(own) == is_kept
-    }
-}
-
-/// What is to stay.
-#[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
-    /// What each of these picks stays: with its driver and the newest, or where it has none with any.
-    pub devices: &'a [Device],
-    /// What stays by its label, where no devices decide.
-    pub named: Option<Named<'a>>,
-    /// PTX.
-    pub keep_ptx: KeepPtx,
-    /// Whether fatbins that no wrapper record points at are changed too: a library finds them by tables of its own.
-    pub unwrapped: bool,
-    /// Whether images of Windows that are signed are changed too: the signature no longer holds.
-    pub signed: bool,
-}
 
 /// Why a module stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,6 +27,8 @@ pub enum Stays {
     Unwrapped,
     /// The file is of a format that is not written anew here.
     Format,
+    /// It is followed by something in a file of fatbins, which would move.
+    Followed,
     /// The file is signed, and the signature would no longer hold.
     Signed,
 }
@@ -91,6 +44,7 @@ impl Stays {
             Self::Prelinked => "made by a device link",
             Self::Unwrapped => "found by the library's own tables (no wrapper record)",
             Self::Format => "in a file of a format that is not rewritten",
+            Self::Followed => "followed by other code in a file of fatbins",
             Self::Signed => "in a file with a signature that would no longer hold",
         }
     }
@@ -108,6 +62,8 @@ pub enum Why {
     Ptx,
     /// It is no code that the driver loads by itself, or of no known architecture.
     Other,
+    /// The module would mean something else to the verdicts without it.
+    Alike,
     /// It is the smallest of a fatbin of which nothing else stays.
     Smallest,
 }
@@ -119,8 +75,9 @@ impl Why {
         match self {
             Self::Picked => "a GPU picks it",
             Self::Named => "it is named",
-            Self::Ptx => "PTX for GPUs to come",
+            Self::Ptx => "PTX that is wished for (--keep-ptx)",
             Self::Other => "not SASS or PTX that loads by itself",
+            Self::Alike => "so that its module is judged as before",
             Self::Smallest => "the smallest where nothing else stays",
         }
     }
@@ -160,6 +117,9 @@ pub struct Edit {
     pub size: u64,
     /// Its entries in their order: all of `size` behind the header.
     pub extents: Vec<Extent>,
+    /// Whether it ends a file that holds fatbins alone: what goes is cut off then, since other programs take zeros behind a
+    /// fatbin for a further one that is damaged (cuobjdump: "Invalid fatbin header").
+    pub is_last: bool,
 }
 
 impl Edit {
@@ -167,6 +127,13 @@ impl Edit {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.extents.iter().filter(|own| !own.keep).map(|own| own.size).fold(0, u64::saturating_add)
+    }
+
+    /// The indices of the images of its module that stay.
+    pub(super) fn kept(&self, module: &Module) -> Vec<usize> {
+        let groups = module.images.chunk_by(|one, other| one.offset == other.offset).zip(&self.extents);
+        let keep = groups.flat_map(|(images, extent)| images.iter().map(|_| extent.keep));
+        keep.enumerate().filter(|(_, keep)| *keep).map(|(index, _)| index).collect()
     }
 }
 
@@ -188,12 +155,21 @@ pub struct MemberPlan {
 }
 
 impl MemberPlan {
-    /// Bytes that become zero.
+    /// Bytes that become zero, or are cut off.
     #[must_use]
     pub fn dropped_bytes(&self) -> u64 {
         self.edits.iter().map(Edit::dropped).fold(0, u64::saturating_add)
     }
+
+    /// Bytes by which the file becomes shorter.
+    #[must_use]
+    pub fn cut_bytes(&self) -> u64 {
+        self.edits.iter().filter(|edit| edit.is_last).map(Edit::dropped).fold(0, u64::saturating_add)
+    }
 }
+
+/// The format of a file that begins with a fatbin and holds no host code.
+const BARE: &str = "fatbin";
 
 /// Plans files for one wish. Modules that hold the same kinds of images are decided once.
 #[derive(Debug)]
@@ -233,8 +209,24 @@ impl<'a> Planner<'a> {
     }
 
     /// What happens to a file. It must have been scanned with [`crate::Options::for_judging`], for all devices.
+    ///
+    /// What the devices pick stays, and no more, if the file is judged as before then. Else modules keep images that no device
+    /// picks but that say what they are for: those that a device finds nothing in, and if need be all.
     pub fn plan(&mut self, member: &Member) -> MemberPlan {
-        let mut plan = MemberPlan { checksum: member.image.map(|image| image.checksum), ..MemberPlan::default() };
+        let environment = Environment::default();
+        let mut looks = Looks::new(member, self.wish.devices, &environment);
+        let mut plan = MemberPlan::default();
+        for alike in [Alike::Nothing, Alike::Unserved, Alike::All] {
+            plan = self.plan_alike(member, alike, &mut looks);
+            if looks.holds(member, &plan) {
+                break;
+            }
+        }
+        plan
+    }
+
+    fn plan_alike(&mut self, member: &Member, alike: Alike, looks: &mut Looks<'_>) -> MemberPlan {
+        let mut plan = MemberPlan { checksum: member.pe.map(|pe| pe.checksum), ..MemberPlan::default() };
         let mut starts: Vec<u64> =
             member.modules.iter().map(|module| module.base().saturating_add(module.offset)).collect();
         starts.sort_unstable();
@@ -250,7 +242,8 @@ impl<'a> Planner<'a> {
                 continue;
             };
             let keep = self.keep(module);
-            let mut edit = Edit { offset: module.offset, size: module.size, extents: Vec::new() };
+            let is_last = member.format == BARE;
+            let mut edit = Edit { offset: module.offset, size: module.size, extents: Vec::new(), is_last };
             let mut reasons = Vec::new();
             for (images, size) in &extents {
                 let why = keep.get(images.clone()).unwrap_or_default().iter().flatten().min().copied();
@@ -262,6 +255,11 @@ impl<'a> Planner<'a> {
                 && let Some(smallest) = edit.extents.iter_mut().min_by_key(|own| own.size)
             {
                 smallest.keep = true;
+            }
+            for index in looks.missing(module, &edit, alike) {
+                if let (Some(extent), Some(why)) = (edit.extents.get_mut(index), reasons.get_mut(index)) {
+                    (extent.keep, *why) = (true, why.or(Some(Why::Alike)));
+                }
             }
             for (((images, size), extent), why) in extents.iter().zip(&edit.extents).zip(reasons) {
                 if extent.keep {
@@ -281,23 +279,24 @@ impl<'a> Planner<'a> {
     }
 
     fn stays(&self, member: &Member, module: &Module) -> Option<Stays> {
-        let is_bare_fatbin = member.format == "fatbin";
+        let is_bare_fatbin = member.format == BARE;
+        let is_followed = is_bare_fatbin && module.offset.checked_add(module.size) != Some(member.size);
         let is_wrapped = module.wrapped == Some(true) || is_bare_fatbin;
         let relocatable = |image: &Image| image.linkage != Linkage::Loadable && is_code(image);
         match () {
             () if module.source != Source::Fatbin => Some(Stays::Bare),
             () if module.damaged => Some(Stays::Damaged),
-            () if !matches!(member.format, "elf" | "fatbin" | "pe") => Some(Stays::Format),
-            () if member.image.is_some_and(|image| image.is_signed) && !self.wish.signed => Some(Stays::Signed),
+            () if !matches!(member.format, "elf" | BARE | "pe") => Some(Stays::Format),
+            () if member.pe.is_some_and(|pe| pe.is_signed) && !self.wish.signed => Some(Stays::Signed),
             // headers that lie in code are no headers that a linker wrote
-            () if member.image.is_some_and(|image| {
-                module.offset.saturating_add(module.size) > image.checksum
-                    && module.offset < image.checksum.saturating_add(4)
+            () if member.pe.is_some_and(|pe| {
+                module.offset.saturating_add(module.size) > pe.checksum && module.offset < pe.checksum.saturating_add(4)
             }) =>
             {
                 Some(Stays::Damaged)
             }
             () if module.object.is_some() || module.images.iter().any(relocatable) => Some(Stays::Relocatable),
+            () if is_followed => Some(Stays::Followed),
             () if module.prelinked => Some(Stays::Prelinked),
             () if !is_wrapped && !self.wish.unwrapped => Some(Stays::Unwrapped),
             () => None,
@@ -325,7 +324,11 @@ impl<'a> Planner<'a> {
             .iter()
             .enumerate()
             .filter(|(_, image)| image.kind == CodeKind::Ptx && can_go(image))
-            .max_by_key(|(index, image)| (image.arch.map(|arch| arch.number()), image.version, *index))
+            // code for exact targets or a family is none for GPUs to come
+            .max_by_key(|(index, image)| {
+                let arch = image.arch.map(|arch| (arch.suffix() == Suffix::None, arch.number()));
+                (arch, image.version, *index)
+            })
             .map(|(index, _)| index);
         let images = module.images.iter().enumerate();
         images

@@ -103,7 +103,8 @@ fn sealed(
 }
 
 fn same_member(old: &Member, new: &Member, plan: &MemberPlan, picks: &mut Picks<'_>) -> Result<(), String> {
-    if (old.format, old.machine, old.runtime, old.size) != (new.format, new.machine, new.runtime, new.size) {
+    let size = old.size.saturating_sub(plan.cut_bytes());
+    if (old.format, old.machine, old.runtime, size) != (new.format, new.machine, new.runtime, new.size) {
         return Err("format, machine, runtime or size changed".to_owned());
     }
     if old.modules.len() != new.modules.len() || old.empty_fatbins != new.empty_fatbins {
@@ -112,7 +113,7 @@ fn same_member(old: &Member, new: &Member, plan: &MemberPlan, picks: &mut Picks<
     let edits: HashMap<u64, &Edit> = plan.edits.iter().map(|edit| (edit.offset, edit)).collect();
     for (old, new) in old.modules.iter().zip(&new.modules) {
         let edit = edits.get(&old.offset).filter(|_| old.object.is_none());
-        let stays = edit.map(|edit| kept(old, edit)).unwrap_or_else(|| (0..old.images.len()).collect());
+        let stays = edit.map(|edit| edit.kept(old)).unwrap_or_else(|| (0..old.images.len()).collect());
         let about = |module: &Module| {
             let object = module.object.as_ref().map(|object| (object.name.clone(), object.base));
             (module.offset, module.source, module.wrapped, module.mapped, module.section.clone(), object)
@@ -131,13 +132,6 @@ fn same_member(old: &Member, new: &Member, plan: &MemberPlan, picks: &mut Picks<
         }
     }
     Ok(())
-}
-
-/// The indices of the images that stay.
-fn kept(module: &Module, edit: &Edit) -> Vec<usize> {
-    let groups = module.images.chunk_by(|one, other| one.offset == other.offset).zip(&edit.extents);
-    let keep = groups.flat_map(|(images, extent)| images.iter().map(|_| extent.keep));
-    keep.enumerate().filter(|(_, keep)| *keep).map(|(index, _)| index).collect()
 }
 
 /// What devices pick of a set of images, by index.

@@ -29,7 +29,8 @@ pub(crate) fn rewrite(stream: &mut dyn ByteStream, edits: &[Edit], out: &mut dyn
     if stream.fault().is_some() {
         return Err(changed());
     }
-    Ok((seal.finalize().into(), stream.position()))
+    let cut = edits.iter().filter(|edit| edit.is_last).map(Edit::dropped).fold(0, u64::saturating_add);
+    Ok((seal.finalize().into(), stream.position().saturating_sub(cut)))
 }
 
 /// The hash of what stayed, of a file that was written so.
@@ -50,7 +51,13 @@ pub(crate) fn seal_of(stream: &mut dyn ByteStream, edits: &[Edit]) -> io::Result
                 Ok(())
             })?;
         }
-        // and nothing but zeros behind it
+        // and nothing, or nothing but zeros, behind it
+        if edit.is_last {
+            if stream.fill(1) {
+                return Err(changed());
+            }
+            continue;
+        }
         pass(stream, edit.dropped(), &mut |bytes| {
             if bytes.iter().all(|byte| *byte == 0) { Ok(()) } else { Err(changed()) }
         })?;
@@ -85,7 +92,7 @@ fn fatbin(stream: &mut dyn ByteStream, edit: &Edit, seal: &mut Sha256, out: &mut
             return Err(changed());
         }
     }
-    let mut left = dropped;
+    let mut left = if edit.is_last { 0 } else { dropped };
     while left > 0 {
         let step = usize::try_from(left).unwrap_or(usize::MAX).min(ZEROS.len());
         out.write_all(ZEROS.get(..step).unwrap_or_default())?;
