@@ -77,15 +77,22 @@ pub(crate) fn run(command: &mut Command, deadline: Deadline, enough: impl Fn(&[u
     };
     // held open until the child is dead
     let input = child.stdin.take();
+    let mut patience = Deadline::after(PATIENCE);
     let ran = match Output::of(&mut child) {
         Ok(mut output) => {
             let end = wait(&mut child, &mut output, deadline, enough);
+            patience = Deadline::after(PATIENCE);
+            if matches!(end, End::TooMuchOutput(_)) {
+                // one stream ran over: what was said on the other before may still be in its pipe
+                group::kill(&mut child);
+                output.read_rest(patience);
+            }
             Ran { end, output: output.into_text() }
         }
         Err(error) => without_output(End::NotStarted(error)),
     };
     if !matches!(ran.end, End::Exited(_)) {
-        end(child);
+        end(child, patience);
     }
     drop(input);
     ran
@@ -139,9 +146,8 @@ fn ended(child: &mut Child, output: &mut Output) -> End {
 }
 
 /// Kills a process with its group and reaps it, in a thread of its own if that takes long.
-fn end(mut child: Child) {
+fn end(mut child: Child, patience: Deadline) {
     group::kill(&mut child);
-    let patience = Deadline::after(PATIENCE);
     while !patience.is_over() {
         match child.try_wait() {
             Ok(None) => thread::sleep(Duration::from_millis(1)),

@@ -11,6 +11,8 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use crate::deadline::Deadline;
+
 /// The most that a program may write to its standard output: 1 MiB. The answer for a thousand devices is smaller.
 const MOST_OUTPUT: usize = 1 << 20;
 /// The most that it may write to its standard error: 64 KiB.
@@ -95,6 +97,11 @@ impl Output {
         Next::Lines(self.text.get(start..end).unwrap_or_default())
     }
 
+    /// Reads what a program that was killed has left in its pipes, as long as there is room for more of its text.
+    pub(super) fn read_rest(&mut self, patience: Deadline) {
+        while self.text.len() < MOST_OUTPUT && !patience.is_over() && !matches!(self.next(patience.left()), Next::Ended) {}
+    }
+
     /// What was on the standard output.
     pub(super) fn into_text(self) -> Vec<u8> {
         self.text
@@ -147,7 +154,7 @@ mod tests {
     use std::sync::{Arc, mpsc};
     use std::time::Duration;
 
-    use super::{MOST_ERRORS, MOST_OUTPUT, Next, Output, Piece};
+    use super::{Deadline, MOST_ERRORS, MOST_OUTPUT, Next, Output, Piece};
 
     fn output(pieces: Vec<Piece>) -> Output {
         let (sender, receiver) = mpsc::sync_channel(pieces.len());
@@ -186,6 +193,15 @@ mod tests {
         assert_eq!(text.into_text().len(), MOST_OUTPUT);
         let mut errors = output(vec![Piece::Errors(MOST_ERRORS), Piece::Errors(1)]);
         assert_eq!(told(&mut errors), ["part", "more than 65536"]);
+    }
+
+    #[test]
+    fn text_is_read_to_its_end_although_there_were_too_many_errors() {
+        let text = |text: &str| Piece::Text(text.into());
+        let mut output = output(vec![Piece::Errors(MOST_ERRORS + 1), text("a\n"), Piece::Errors(9), text("b")]);
+        assert!(matches!(output.next(Duration::from_secs(10)), Next::TooMuch(bytes) if bytes == MOST_ERRORS as u64));
+        output.read_rest(Deadline::after(Duration::from_secs(10)));
+        assert_eq!(output.into_text(), b"a\nb");
     }
 
     #[test]
