@@ -99,7 +99,9 @@ impl Output {
 
     /// Reads what a program that was killed has left in its pipes, as long as there is room for more of its text.
     pub(super) fn read_rest(&mut self, patience: Deadline) {
-        while self.text.len() < MOST_OUTPUT && !patience.is_over() && !matches!(self.next(patience.left()), Next::Ended) {}
+        while self.text.len() < MOST_OUTPUT && !patience.is_over() && !matches!(self.next(patience.left()), Next::Ended)
+        {
+        }
     }
 
     /// What was on the standard output.
