@@ -13,7 +13,7 @@ mod program;
 
 use std::path::Path;
 
-use fatscan::json::{Document, arch, difference, extracted, kernels, lines, sizes, slim};
+use fatscan::json::{Document, arch, difference, extracted, kernels, lines, sizes, slim, variants};
 use program::{Folder, Run, library, module, ptx, run, wheel};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -46,6 +46,7 @@ fn checked_in_schemas_are_those_of_the_types() {
     checked_in("device", schemars::schema_for!(device_probe::Recording));
     checked_in("extract", schemars::schema_for!(extracted::Extracted));
     checked_in("slim", schemars::schema_for!(slim::Slim));
+    checked_in("variant", schemars::schema_for!(variants::Variants));
     assert!(run(["schema"]).out == run(["schema", "report"]).out);
     assert_eq!(run(["schema", "else"]).code, Some(2));
 }
@@ -110,6 +111,7 @@ fn every_json_document_is_of_its_type() {
         let words = [vec!["slim", old, new, "--dry-run"], words.to_vec()].concat();
         holds::<slim::Slim>(&format!("{words:?}"), &json(&words));
     }
+    holds::<variants::Variants>("variant", &json(&["variant", old, new, cut]));
     let out = folder.file("out");
     assert_eq!(run(["extract", new, "-o", out.to_str().unwrap()]).code, Some(0));
     holds::<extracted::Extracted>("index.json", &std::fs::read_to_string(out.join("index.json")).unwrap());

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::format::{CheckFormat, DeviceFormat, FleetFormat, Format, SlimFormat, TableFormat, TextFormat};
+pub(crate) use self::format::{CheckFormat, DeviceFormat, FleetFormat, Format, SlimFormat, TableFormat, TextFormat, VariantFormat};
 pub(crate) use self::values::FAIL_ON_WORDS;
 use crate::formats::Formats;
 
@@ -62,6 +62,8 @@ pub(crate) enum Command {
     Extract(ExtractArgs),
     /// Write wheels and libraries without the device code that some GPUs do not use (experimental)
     Slim(SlimArgs),
+    /// Tell what a wheel should declare of its GPUs: the properties of a wheel variant (PEP 825, a draft)
+    Variant(VariantArgs),
     /// Tell which NVIDIA GPUs, driver and toolkits are here
     Device(DeviceArgs),
     /// Tell what an architecture or a GPU is, and how to build for it
@@ -305,6 +307,13 @@ pub(crate) struct CheckArgs {
     /// What is asked of libraries of NVIDIA in `*.libs` and `.dylibs`, where tools that repair wheels put them
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Must hold what was declared")]
     pub(crate) vendored: Option<VendoredArg>,
+    /// What a package says of itself must be true: variant properties, conda's __cuda_arch, METADATA, its name and tags,
+    /// lists of architectures that are compiled in or exported
+    #[arg(long, help_heading = "Must hold what was declared")]
+    pub(crate) declared: bool,
+    /// Tell what packagers do without meaning it, too: no PTX for the newest architecture, gaps, nvcc's default alone
+    #[arg(long, help_heading = "Rules")]
+    pub(crate) lint: bool,
     /// The files must be for this host: x86_64, aarch64
     #[arg(long, value_name = "MACHINE")]
     pub(crate) host: Option<String>,
@@ -483,6 +492,23 @@ pub(crate) struct KernelsArgs {
     pub(crate) mangled: bool,
     #[command(flatten)]
     pub(crate) formats: Formats<TableFormat>,
+    #[command(flatten)]
+    pub(crate) files: Files,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code: as for `list`. Whether what is declared is true: `fatscan check --declared`.")]
+pub(crate) struct VariantArgs {
+    /// As for `list`
+    #[arg(value_name = "PATH", required = true)]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The label of the variant; by default that of the file name
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) label: Option<String>,
+    #[command(flatten)]
+    pub(crate) formats: Formats<VariantFormat>,
     #[command(flatten)]
     pub(crate) files: Files,
     #[command(flatten)]

@@ -165,14 +165,16 @@ pub(crate) fn judged(
     }
     fleets.resize(devices.len(), None);
     let names_code = !demands.contains.is_empty() || demands.files.iter().any(|own| own.contains.is_some());
+    let declared = args.declared || config.declared == Some(true);
     let nothing = devices.is_empty() && !names_code && demands.max_size.is_none() && demands.host.is_none();
+    let nothing = nothing && !declared && !demands.lint;
     if nothing && let Some(failure) = unjudged {
         return Err(failure);
     }
     if nothing {
         return Err(Failure::with_hint(
             "nothing is demanded",
-            "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\")",
+            "name GPUs that it must run on (--require 9.0,\"RTX 4090\") or code that it must hold (--contains \"8.0;9.0+PTX\"), or hold it to its own words (--declared)",
         ));
     }
     let environment = Environment::default();
@@ -186,7 +188,7 @@ pub(crate) fn judged(
         inputs = own.inputs();
         paths.extend(inputs.iter().cloned());
     }
-    let wants_all = names_code || demands.strict;
+    let wants_all = names_code || demands.strict || declared || demands.lint;
     // what is left out is read all the same: a gate that leaves out everything is to say so
     let files = Files { exclude: Vec::new(), group_by: args.files.group_by };
     let request = list::Request { paths: &paths, files: &files, common: &args.common };
@@ -197,6 +199,9 @@ pub(crate) fn judged(
     };
     let (report, mut judgement) = list::judged(&request, depths, &devices, &policy, wants_all, choose)?;
     demands.left_out = left_out.into_inner();
+    if declared {
+        demands.declared = fatscan::declared::find(&report, &fatscan::Limits::default());
+    }
     judgement.fleets = fleets;
     let outcome = check(&report, &judgement, &demands);
     Ok(Judged { report, judgement, outcome, targets, unjudged })
@@ -315,6 +320,8 @@ fn demands(args: &CheckArgs, config: &Config) -> Result<Demands, Failure> {
         contains,
         strict: args.strict || config.strict == Some(true),
         host,
+        declared: Vec::new(),
+        lint: args.lint || config.lint == Some(true),
         max_size,
         any_of: Vec::new(),
         levels,

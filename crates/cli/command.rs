@@ -30,6 +30,7 @@ mod slim;
 mod target;
 mod terminal;
 mod unfinished;
+mod variant;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ fn command(cli: args::Cli) -> Result<ExitCode, failure::Failure> {
         Some(args::Command::Diff(diff)) => diff::run(&diff),
         Some(args::Command::Extract(extract)) => extract::run(&extract),
         Some(args::Command::Slim(slim)) => slim::run(&slim),
+        Some(args::Command::Variant(variant)) => variant::run(&variant),
         Some(args::Command::Device(device)) => device::run(&device),
         Some(args::Command::Arch(arch)) => arch::run(&arch),
         Some(args::Command::Schema(schema)) => schema::run(schema.name),

@@ -141,6 +141,8 @@ fn demands(args: &FleetArgs) -> CheckArgs {
         no_alternatives: false,
         contains: None,
         strict: false,
+        declared: false,
+        lint: false,
         host: None,
         member: Vec::new(),
         files: Files { exclude: args.files.exclude.clone(), group_by: args.files.group_by },

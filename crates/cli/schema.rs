@@ -31,6 +31,8 @@ pub(crate) enum Name {
     Extract,
     /// Of `slim`
     Slim,
+    /// Of `variant`
+    Variant,
 }
 
 pub(crate) fn run(name: Name) -> Result<ExitCode, Failure> {
@@ -45,6 +47,7 @@ pub(crate) fn run(name: Name) -> Result<ExitCode, Failure> {
         Name::Device => include_str!("schema/device.schema.json"),
         Name::Extract => include_str!("schema/extract.schema.json"),
         Name::Slim => include_str!("schema/slim.schema.json"),
+        Name::Variant => include_str!("schema/variant.schema.json"),
     };
     output::print(text.as_bytes())
 }

@@ -61,6 +61,16 @@ pub(crate) enum CheckFormat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VariantFormat {
+    /// For people
+    Text,
+    /// One document, see `fatscan schema variant`
+    Json,
+    /// The file `variant.json` of one wheel
+    VariantJson,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FleetFormat {
     /// For people
     Table,
@@ -117,6 +127,15 @@ impl Shape for TableFormat {
 
     fn is_text(self) -> bool {
         self == Self::Table
+    }
+}
+
+impl Shape for VariantFormat {
+    const JSON: Self = Self::Json;
+    const DEFAULT: &'static str = "text";
+
+    fn is_text(self) -> bool {
+        self == Self::Text
     }
 }
 

@@ -16,6 +16,7 @@ mod notes;
 pub(crate) mod size;
 pub(crate) mod slim;
 mod table;
+pub(crate) mod variant;
 pub(crate) mod verdicts;
 pub(crate) mod why;
 mod words;

@@ -11,6 +11,7 @@ pub mod kernels;
 pub mod lines;
 pub mod sizes;
 pub mod slim;
+pub mod variants;
 
 use std::collections::BTreeMap;
 

@@ -20,6 +20,7 @@ mod advice;
 mod archive;
 pub mod check;
 mod coverage;
+pub mod declared;
 mod diagnostic;
 pub mod diff;
 pub mod environment;

@@ -52,6 +52,10 @@ pub struct Config {
     pub contains: Option<String>,
     /// Nothing else may be there.
     pub strict: Option<bool>,
+    /// What packages say of themselves must be true.
+    pub declared: Option<bool>,
+    /// Oddities are told.
+    pub lint: Option<bool>,
     /// Host architecture.
     pub host: Option<String>,
     /// Largest artefact in bytes.
@@ -124,6 +128,8 @@ struct RawConfig {
     allow_unknown: Option<bool>,
     contains: Option<String>,
     strict: Option<bool>,
+    declared: Option<bool>,
+    lint: Option<bool>,
     host: Option<String>,
     max_size: Option<u64>,
     no_device_code: Option<Spanned<String>>,
@@ -286,6 +292,8 @@ impl Config {
             allow_unknown: raw.allow_unknown,
             contains: raw.contains,
             strict: raw.strict,
+            declared: raw.declared,
+            lint: raw.lint,
             host: raw.host,
             max_size: raw.max_size,
             vendored: raw.vendored.map(vendored).transpose()?,

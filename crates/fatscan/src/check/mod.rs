@@ -7,8 +7,10 @@ mod baseline;
 mod config;
 mod contains;
 mod date;
+mod declared;
 mod files;
 mod ignore;
+mod lint;
 mod must_run;
 mod plain;
 mod rule;
@@ -27,6 +29,7 @@ pub use plain::{Selection, retain, select};
 pub use rule::{Rule, Severity};
 pub use vendored::{Excused, Vendored, is_vendored};
 
+use crate::declared::Claim;
 use crate::diagnostic::Code;
 use crate::judge::Judgement;
 use crate::locator::Locator;
@@ -60,6 +63,10 @@ pub struct Demands {
     pub files: Vec<FileDemands>,
     /// Libraries of NVIDIA that were put into the package.
     pub vendored: Vendored,
+    /// What the artefacts of the report say of themselves, in its order ([`crate::declared::find`]): to be held to.
+    pub declared: Vec<Vec<Claim>>,
+    /// Oddities that nobody forbade are told.
+    pub lint: bool,
     /// Paths of files that were left out of the report, so that nothing can be said of them.
     pub left_out: Vec<String>,
     /// Findings that are known and accepted.
@@ -212,6 +219,7 @@ pub fn check(report: &Report, judgement: &Judgement, demands: &Demands) -> Outco
     let mut sink = Sink { demands, findings: Vec::new() };
     plain::diagnostics(report, &mut sink);
     plain::unread(report, &mut sink);
+    let claimed = declared::judge(report, demands);
     for (index, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
         let has_unread = report.unread.iter().any(|unread| report.artefact_of(&unread.at) == Some(index));
         let mut at = At { sink: &mut sink, index, artefact, has_unread };
@@ -220,6 +228,8 @@ pub fn check(report: &Report, judgement: &Judgement, demands: &Demands) -> Outco
         files::unmatched(&mut at);
         must_run::check(&mut at, judged, judgement);
         contains::check(&mut at, judged);
+        declared::check(&mut at, judged, &claimed);
+        lint::check(&mut at, judged);
     }
     for words in files::idle(report, demands) {
         let (at, member) = (Locator::default(), String::new());

@@ -78,6 +78,18 @@ rules! {
     UnmatchedFiles "unmatched-files" Deny "a table of files in the configuration matches none";
     ExpiredIgnore "expired-ignore" Deny "an ignore has reached its end";
     Refused "refused" Deny "modules whose label fits a device, and whose code its driver refuses";
+    DeclaredVariant "declared-variant" Deny "the properties of a variant wheel are not true of its code";
+    DeclaredConda "declared-conda" Deny "what a package of conda requires of GPUs is not true of its code";
+    DeclaredTag "declared-tag" Deny "the platform tag of a wheel is not that of its files";
+    DeclaredList "declared-list" Warn "the list of architectures compiled into PyTorch is not true of its code";
+    DeclaredCmake "declared-cmake" Warn "architectures in an installed CMake file are not true of the code";
+    DeclaredMetadata "declared-metadata" Warn "what METADATA says of CUDA or GPUs is not true of the code";
+    DeclaredName "declared-name" Warn "a name says CUDA, and there is no device code or another runtime";
+    LintDefault "lint-default" Warn "only the architecture that nvcc takes where none is named";
+    LintPtx "lint-ptx" Warn "no PTX that GPUs newer than all code could compile";
+    LintGap "lint-gap" Warn "GPUs between the oldest and the newest are left out";
+    LintExact "lint-exact" Warn "only code for exact targets, that no other GPU takes";
+    LintLabel "lint-label" Warn "PTX is for another architecture than its label says";
     Older "older" Warn "some modules hold code for GPUs older than a device only";
     Gap "gap" Warn "some modules hold code for other GPUs, older and newer, and none for a device";
     EmptyKernels "empty-kernels" Warn "many kernels that a device loads hold no code";

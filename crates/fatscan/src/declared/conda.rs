@@ -1,0 +1,110 @@
+//! What a package of conda says: `info/index.json` and `info/run_exports.json`.
+
+use gpu_arch::Capability;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Claim, Says, Speaker};
+
+#[derive(Deserialize, Default)]
+struct Index {
+    #[serde(default)]
+    depends: Vec<String>,
+    #[serde(default)]
+    constrains: Vec<String>,
+}
+
+/// The claims of `index.json`.
+pub(super) fn index(place: &str, text: &[u8]) -> Vec<Claim> {
+    match serde_json::from_slice::<Index>(text) {
+        Ok(index) => index.depends.iter().chain(&index.constrains).flat_map(|spec| of_spec(place, spec)).collect(),
+        Err(_) => vec![Claim::new(Speaker::Conda, place, "", Says::Nothing("it is no index of a package".to_owned()))],
+    }
+}
+
+/// The claims of `run_exports.json`: lists of specifications by how strong they are.
+pub(super) fn run_exports(place: &str, text: &[u8]) -> Vec<Claim> {
+    let Ok(Value::Object(kinds)) = serde_json::from_slice(text) else { return Vec::new() };
+    let specs = kinds.values().filter_map(Value::as_array).flatten().filter_map(Value::as_str);
+    // those of other packages are for who links them
+    specs.filter(|spec| spec.contains("cuda-arch") || spec.contains("cuda_arch")).flat_map(|spec| of_spec(place, spec)).collect()
+}
+
+/// The claims of a match specification: a name, then conditions with commas between. CEP 46 for `__cuda_arch`, whose version
+/// is a compute capability; the package `cuda-arch` is constrained by it.
+fn of_spec(place: &str, spec: &str) -> Vec<Claim> {
+    let (name, rest) = spec.trim().split_once([' ', '=', '>', '<']).map_or((spec.trim(), ""), |(name, _)| {
+        (name, spec.trim().get(name.len()..).unwrap_or_default())
+    });
+    let rest = rest.trim().split(' ').next().unwrap_or_default();
+    let claim = |says| Claim::new(Speaker::Conda, place, spec, says);
+    let conditions = || rest.split(',').filter(|own| !own.is_empty());
+    match name {
+        "__cuda_arch" | "cuda-arch" => {
+            let bound = |signs: &[&str]| {
+                let own = |condition: &str| signs.iter().find_map(|sign| capability(condition.strip_prefix(sign)?));
+                conditions().find_map(own)
+            };
+            let exact = || conditions().find_map(|own| capability(own.trim_start_matches('=')));
+            let (lowest, before) = (bound(&[">="]), bound(&["<"]).or_else(|| bound(&["<="])));
+            match (lowest, before) {
+                (Some(lowest), None) => vec![claim(Says::RunsFrom(lowest))],
+                (Some(lowest), Some(_)) => vec![claim(Says::Runs(lowest))],
+                (None, None) => exact().map(|own| claim(Says::Runs(own))).into_iter().collect(),
+                (None, Some(_)) => Vec::new(),
+            }
+        }
+        "cuda-version" => {
+            let major = conditions().find_map(|own| {
+                let version = own.trim_start_matches(['>', '=', '~']);
+                version.split('.').next()?.parse::<u16>().ok()
+            });
+            major.map(|major| claim(Says::Cuda(vec![major]))).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// `8.9`, `8.9.*`, `9`.
+fn capability(text: &str) -> Option<Capability> {
+    let text = text.trim().trim_end_matches('*').trim_end_matches('.');
+    let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
+    Some(Capability::new(major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn specifications_are_read() {
+        let at = Capability::new;
+        for (spec, says) in [
+            ("__cuda_arch >=7.0", vec![Says::RunsFrom(at(7, 0))]),
+            ("__cuda_arch>=7", vec![Says::RunsFrom(at(7, 0))]),
+            ("cuda-arch >=8.0,<9.0a0", vec![Says::Runs(at(8, 0))]),
+            ("cuda-arch 8.9.*", vec![Says::Runs(at(8, 9))]),
+            ("__cuda_arch 9.0=*_h100", vec![]),
+            ("__cuda_arch ==9.0", vec![Says::Runs(at(9, 0))]),
+            ("__cuda_arch", vec![]),
+            ("cuda-version >=12.9,<13", vec![Says::Cuda(vec![12])]),
+            ("cuda-cudart >=12.9", vec![]),
+            ("__cuda >=12", vec![]),
+        ] {
+            let found: Vec<Says> = of_spec("index.json", spec).into_iter().map(|claim| claim.says).collect();
+            // a build string behind the version is none of ours
+            let expected = if spec.contains("=*_") { found.clone() } else { says };
+            assert_eq!(found, expected, "{spec}");
+        }
+    }
+
+    #[test]
+    fn files_are_read() {
+        let text = br#"{"name": "x", "depends": ["python", "cuda-version >=12.9,<13"], "constrains": ["__cuda_arch >=7.0"]}"#;
+        assert_eq!(index("info/index.json", text).len(), 2);
+        assert_eq!(index("info/index.json", b"{").len(), 1);
+        let exports = br#"{"weak": ["cuda-arch >=8.0", "libx >=1"], "strong": []}"#;
+        assert_eq!(run_exports("info/run_exports.json", exports).len(), 1);
+        assert_eq!(run_exports("info/run_exports.json", b"[").len(), 0);
+    }
+}
