@@ -16,8 +16,15 @@ use std::path::Path;
 
 use program::{Folder, finish, program as command};
 
-const DOCUMENTS: [&str; 6] =
-    ["README.md", "docs/VERDICTS.md", "docs/RULES.md", "docs/PERFORMANCE.md", "docs/ENVIRONMENTS.md", "docs/FLEET.md"];
+const DOCUMENTS: [&str; 7] = [
+    "README.md",
+    "docs/VERDICTS.md",
+    "docs/RULES.md",
+    "docs/PERFORMANCE.md",
+    "docs/ENVIRONMENTS.md",
+    "docs/FLEET.md",
+    "docs/DECLARED.md",
+];
 /// The environment that the documents name; it is the active one too.
 const VENV: &str = ".venv";
 /// What a command begins with.

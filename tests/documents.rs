@@ -64,6 +64,7 @@ fn links_between_documents_lead_somewhere() {
         "CONTRIBUTING.md",
         "docs/DESIGN.md",
         "docs/DIAGNOSTICS.md",
+        "docs/DECLARED.md",
         "docs/LIMITS.md",
         "docs/PERFORMANCE.md",
         "docs/RULES.md",

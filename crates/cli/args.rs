@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::format::{CheckFormat, DeviceFormat, FleetFormat, Format, SlimFormat, TableFormat, TextFormat, VariantFormat};
+pub(crate) use self::format::{
+    CheckFormat, DeviceFormat, FleetFormat, Format, SlimFormat, TableFormat, TextFormat, VariantFormat,
+};
 pub(crate) use self::values::FAIL_ON_WORDS;
 use crate::formats::Formats;
 

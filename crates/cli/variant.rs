@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use fatscan::declared::{Claim, Speaker, find, label, propose};
-use fatscan::json::variants::{PartlyHeld, Variant, Variants};
+use fatscan::declared::{Claim, Proposal, Speaker, find, label, propose};
+use fatscan::json::variants::{Remark, Variant, Variants};
 use fatscan::json::{SCHEMA, Tool};
-use fatscan::{Judgement, Limits, Policy, Report};
+use fatscan::{Limits, Report};
 
 use crate::args::{VariantArgs, VariantFormat};
 use crate::failure::Failure;
@@ -21,13 +21,12 @@ pub(crate) fn run(args: &VariantArgs) -> Result<ExitCode, Failure> {
     }
     let outputs = args.formats.open(&args.paths)?;
     let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
-    let depths = (list::Depth::Judge, list::Depth::Judge);
-    let (report, judgement) = list::judged(&request, depths, &[], &Policy::default(), true, |_| Ok(()))?;
+    let report = list::scan(&request, list::Depth::Judge)?;
     if args.formats.all().any(|format| format == VariantFormat::VariantJson) && report.artefacts.len() != 1 {
         let text = format!("--format variant-json is for one wheel, and there are {}", report.artefacts.len());
         return Err(Failure::new(text));
     }
-    let variants = variants(&report, &judgement, args.label.as_deref());
+    let variants = variants(&report, &propose(&report)?, args.label.as_deref());
     outputs.write(|format, out| match format {
         VariantFormat::Text => render::variant::text(out, &variants),
         VariantFormat::Json => render::variant::json(out, &variants),
@@ -42,14 +41,15 @@ fn is_label(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_letter)
 }
 
-fn variants(report: &Report, judgement: &Judgement, wanted: Option<&str>) -> Variants {
+fn variants(report: &Report, proposals: &[Proposal], wanted: Option<&str>) -> Variants {
     let claims = find(report, &Limits::default());
-    let all = report.artefacts.iter().zip(&judgement.artefacts).zip(&claims);
-    let artefacts = all.map(|((artefact, judged), claims)| {
-        let proposal = propose(artefact, judged);
-        let partly = proposal.partly.iter().map(|(target, files)| PartlyHeld {
-            code: target.to_string(),
-            missing_in: files.clone(),
+    let all = report.artefacts.iter().zip(proposals).zip(&claims);
+    let artefacts = all.map(|((artefact, proposal), claims)| {
+        let remarks = proposal.remarks.iter().map(|own| Remark {
+            code: own.code.clone(),
+            declared: own.declared,
+            what: own.what.to_owned(),
+            files: own.files.clone(),
         });
         let name = artefact.at.file_name();
         let label = wanted.or_else(|| label(&name)).unwrap_or(LABEL);
@@ -58,7 +58,7 @@ fn variants(report: &Report, judgement: &Judgement, wanted: Option<&str>) -> Var
             path: artefact.path.clone(),
             at: (&artefact.at).into(),
             properties: proposal.properties(),
-            partly: partly.collect(),
+            remarks: remarks.collect(),
             files: proposal.files,
             declared: claims.iter().filter(own).map(|claim| claim.words.clone()).collect(),
             variant_json: proposal.json(label),

@@ -20,7 +20,9 @@ const LINUX: &str = "x-1.0-cp312-cp312-manylinux_2_28_x86_64.whl";
 /// `variant.json` with these properties of the namespace `nvidia`.
 fn variant(label: &str, properties: &str) -> String {
     let schema = "https://variants-schema.wheelnext.dev/peps/825/v0.1.0.json";
-    format!(r#"{{"$schema": "{schema}", "default-priorities": {{"namespace": ["nvidia"]}}, "variants": {{"{label}": {{"nvidia": {{{properties}}}}}}}}}"#)
+    format!(
+        r#"{{"$schema": "{schema}", "default-priorities": {{"namespace": ["nvidia"]}}, "variants": {{"{label}": {{"nvidia": {{{properties}}}}}}}}}"#
+    )
 }
 
 /// A package of conda with a library for 8.0 and 9.0.
@@ -50,7 +52,12 @@ pub(crate) fn case(folder: &Folder, rule: Rule) -> Option<cases::Case> {
         Rule::DeclaredVariant => {
             let write = |place: &str, archs: &str| {
                 let file = format!("{place}/x-1.0-cp312-cp312-manylinux_2_28_x86_64-cu12.whl");
-                beside(folder, &file, "x-1.0.dist-info/variant.json", variant("cu12", &format!(r#""sm_arch": [{archs}]"#)))
+                beside(
+                    folder,
+                    &file,
+                    "x-1.0.dist-info/variant.json",
+                    variant("cu12", &format!(r#""sm_arch": [{archs}]"#)),
+                )
             };
             let (trips, holds) = (r#""80_real", "90_real", "120_real""#, r#""80_real", "90_real""#);
             paths(write("trips", trips), write("holds", holds), "--declared")
@@ -134,7 +141,11 @@ fn a_variant_is_held_to_each_of_its_properties() {
     let all = r#""sm_arch": ["80_real", "90_real", "90_virtual"]"#;
     for (label, properties, expected) in [
         ("cu12", format!(r#"{all}, "cuda_version_lower_bound": ["12.4"], "cuda_version_upper_bound": ["13"]"#), vec![]),
-        ("cu12", r#""sm_arch": ["80_real", "90_real"]"#.to_owned(), vec![("warning", "`compute_90` is in every module")]),
+        (
+            "cu12",
+            r#""sm_arch": ["80_real", "90_real"]"#.to_owned(),
+            vec![("warning", "`compute_90` is there and not declared")],
+        ),
         ("cu12", format!(r#"{all}, "cuda_version_lower_bound": ["11.8"]"#), vec![("error", "needs CUDA runtime 12")]),
         ("cu12", format!(r#"{all}, "cuda_version_upper_bound": ["12"]"#), vec![("error", "needs CUDA runtime 12")]),
         ("cu13", all.to_owned(), vec![("error", "the file name says `cu12`")]),
@@ -200,7 +211,7 @@ fn a_wheel_for_any_machine_holds_no_code_for_one() {
 }
 
 #[test]
-fn a_proposal_is_what_every_general_module_holds() {
+fn a_proposal_is_what_the_judgement_says() {
     let folder = Folder::new();
     let both = [
         ("x/a.so", library(&[module(&["80", "90"]), module(&["75", "80", "90"])])),
@@ -209,11 +220,14 @@ fn a_proposal_is_what_every_general_module_holds() {
     let path = named(&folder, "x-1.0-cp312-cp312-manylinux_2_28_x86_64-own.whl", &both);
     let out = run(["variant", &path]).out;
     let lines: Vec<&str> = out.lines().map(str::trim).collect();
-    assert_eq!(lines[1..3], ["nvidia :: sm_arch :: 80_real", "nvidia :: sm_arch :: 90_real"], "{out}");
-    assert_eq!(lines[3], "held by every general module of 2 files");
-    assert!(lines.iter().any(|line| line.starts_with("sm_75 is not declared: not in every module of")), "{out}");
+    let real = ["75", "80", "90"].map(|arch| format!("nvidia :: sm_arch :: {arch}_real"));
+    assert_eq!(lines[1..4], real, "{out}");
+    assert_eq!(lines[4], "by the code of 2 files");
+    // a.so ends with Hopper
+    assert!(lines.contains(&"sm_100: not declared: partial (x/a.so)"), "{out}");
+    assert!(lines.contains(&"compute_100: not declared: not in every module (x/a.so)"), "{out}");
     let file: Value = serde_json::from_str(&run(["variant", &path, "--format", "variant-json"]).out).unwrap();
-    assert_eq!(file["variants"]["own"]["nvidia"]["sm_arch"], serde_json::json!(["80_real", "90_real"]));
+    assert_eq!(file["variants"]["own"]["nvidia"]["sm_arch"], serde_json::json!(["75_real", "80_real", "90_real"]));
     // what is proposed is true
     let text = serde_json::to_vec(&file).unwrap();
     let mut members = both.to_vec();

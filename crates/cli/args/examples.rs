@@ -110,7 +110,10 @@ pub(super) const EXAMPLES: &[(Option<&str>, &[Example])] = &[
         Some("variant"),
         &[
             ("fatscan variant torch-2.15.0-*.whl", "the properties that are true of it"),
-            ("fatscan variant x.whl --label cu13 --format variant-json > variant.json", "as the file that goes into it"),
+            (
+                "fatscan variant x.whl --label cu13 --format variant-json > variant.json",
+                "as the file that goes into it",
+            ),
         ],
     ),
     (

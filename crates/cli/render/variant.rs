@@ -35,15 +35,16 @@ fn one(out: &mut impl Write, own: &Variant) -> io::Result<()> {
     if own.files == 0 {
         note("no general module: nothing can be declared of GPUs")?;
     } else {
-        note(&format!("held by every general module of {}", count(own.files, "file", "files")))?;
+        note(&format!("by the code of {}", count(own.files, "file", "files")))?;
     }
-    for partly in &own.partly {
-        let named: Vec<String> = partly.missing_in.iter().take(NAMED).cloned().collect();
-        let more = match partly.missing_in.len().saturating_sub(NAMED) {
+    for remark in &own.remarks {
+        let named: Vec<&str> = remark.files.iter().take(NAMED).map(String::as_str).collect();
+        let more = match remark.files.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        note(&format!("{} is not declared: not in every module of {}{more}", partly.code, named.join(", ")))?;
+        let what = if remark.declared { "" } else { "not declared: " };
+        note(&format!("{}: {what}{} ({}{more})", remark.code, remark.what, named.join(", ")))?;
     }
     for declared in &own.declared {
         note(&format!("declared today: {}", declared))?;

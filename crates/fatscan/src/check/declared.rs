@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use gpu_arch::rules::{Device, Verdict};
 use gpu_arch::catalogue::{self, Platform};
+use gpu_arch::rules::{Device, Verdict};
 use gpu_arch::{Capability, Target};
 
 use super::{At, Demands, Rule, Severity, Words, contains, is_vendored};
-use crate::declared::{Claim, Says, Speaker, propose};
+use crate::declared::{Claim, Proposal, Says, Speaker, propose};
 use crate::judge::{ArtefactJudgement, Judgement, Policy};
 use crate::model::{Member, Report};
 
@@ -23,19 +23,37 @@ const fn rule(speaker: Speaker) -> Rule {
     }
 }
 
-/// The report judged for the capabilities that claims are about.
-pub(super) fn judge(report: &Report, demands: &Demands) -> Judgement {
+/// What claims are held to.
+#[derive(Default)]
+pub(super) struct Facts {
+    /// The report judged for the capabilities that claims are about.
+    judgement: Option<Judgement>,
+    /// What variants should declare; none where nobody asks.
+    proposals: Vec<Proposal>,
+}
+
+/// Finds what the claims that are there want to know.
+pub(super) fn facts(report: &Report, demands: &Demands) -> Facts {
     let mut wanted = BTreeSet::new();
+    let mut is_exact = false;
     for claim in demands.declared.iter().flatten() {
-        match claim.says {
-            Says::Runs(capability) => drop(wanted.insert(capability)),
-            Says::RunsFrom(capability) => wanted.extend(from(capability)),
+        match &claim.says {
+            Says::Runs(capability) => drop(wanted.insert(*capability)),
+            Says::RunsFrom(capability) => wanted.extend(from(*capability)),
+            Says::Code { targets, all } => {
+                is_exact |= all;
+                wanted.extend(targets.iter().map(|target| target.arch().capability()));
+            }
             _ => {}
         }
     }
+    if wanted.is_empty() {
+        return Facts::default();
+    }
     let devices: Vec<Device> = wanted.into_iter().map(Device::of).collect();
-    let none = Judgement { devices: Vec::new(), fleets: Vec::new(), artefacts: Vec::new() };
-    if devices.is_empty() { none } else { crate::judge::judge(report, &devices, &Policy::default()).unwrap_or(none) }
+    let judgement = crate::judge::judge(report, &devices, &Policy::default()).ok();
+    let proposals = if is_exact { propose(report).unwrap_or_default() } else { Vec::new() };
+    Facts { judgement, proposals }
 }
 
 /// A capability and those after it; of chips with a GPU in them, whose code is their own, only the one that is named.
@@ -45,13 +63,13 @@ fn from(capability: Capability) -> impl Iterator<Item = Capability> {
     core::iter::once(capability).chain(newer)
 }
 
-pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, claimed: &Judgement) {
+pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, facts: &Facts) {
     let demands = at.sink.demands;
     for claim in demands.declared.get(at.index).into_iter().flatten() {
         match &claim.says {
-            Says::Code { targets, all } => code(at, judged, claim, targets, *all),
-            Says::Runs(capability) => runs(at, claim, claimed, &[*capability]),
-            Says::RunsFrom(capability) => runs(at, claim, claimed, &from(*capability).collect::<Vec<_>>()),
+            Says::Code { targets, all } => code(at, judged, claim, facts, targets, *all),
+            Says::Runs(capability) => runs(at, claim, facts, &[*capability]),
+            Says::RunsFrom(capability) => runs(at, claim, facts, &from(*capability).collect::<Vec<_>>()),
             Says::Cuda(majors) => cuda(at, claim, majors),
             Says::DeviceCode => {
                 let is_empty = at.artefact.members.is_empty() && !at.has_unread && demands.left_out.is_empty();
@@ -72,8 +90,9 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, claimed: &J
                 let is_newer = |member: &&Member| member.runtime.is_some_and(|own| own >= version.major);
                 for member in files(at).into_iter().filter(is_newer) {
                     let runtime = member.runtime.unwrap_or_default();
-                    let message =
-                        format!("{claim} admits drivers before CUDA {version} only, and the file needs CUDA runtime {runtime}");
+                    let message = format!(
+                        "{claim} admits drivers before CUDA {version} only, and the file needs CUDA runtime {runtime}"
+                    );
                     say(at, Some(member), claim, None, None, message);
                 }
             }
@@ -108,53 +127,73 @@ fn files<'a>(at: &At<'a, '_>) -> Vec<&'a Member> {
     at.artefact.members.iter().filter(|member| !is_vendored(&member.path)).collect()
 }
 
-fn code(at: &mut At<'_, '_>, judged: &ArtefactJudgement, claim: &Claim, targets: &[Target], all: bool) {
+fn code(at: &mut At<'_, '_>, judged: &ArtefactJudgement, claim: &Claim, facts: &Facts, targets: &[Target], all: bool) {
     let (demands, artefact) = (at.sink.demands, at.artefact);
+    if artefact.members.is_empty() {
+        if !at.has_unread && demands.left_out.is_empty() {
+            say(at, None, claim, None, None, format!("{claim}, and there is no device code"));
+        }
+        return;
+    }
+    for target in targets.iter().filter(|target| matches!(target, Target::Sass(_))) {
+        let capability = target.arch().capability();
+        let Some((verdict, file)) = verdict(at, facts, capability) else { continue };
+        let (severity, why) = match verdict {
+            Verdict::Native | Verdict::Unknown => continue,
+            // it runs, and starts slowly
+            Verdict::Jit => (Some(Severity::Warn), format!("some of it is compiled on {capability} ({file})")),
+            verdict => (None, format!("it is {} on {capability} ({file})", verdict.as_str())),
+        };
+        say(at, None, claim, severity, Some(target.to_string()), format!("{claim} names `{target}`, and {why}"));
+    }
+    let portable: Vec<Target> = targets.iter().filter(|target| matches!(target, Target::Ptx(..))).copied().collect();
     let counts = |member: &Member| {
         let index = artefact.members.iter().position(|own| core::ptr::eq(own, member));
         let is_profiler = index.and_then(|index| judged.members.get(index)).is_some_and(|own| own.is_profiler);
         !is_profiler && !is_vendored(&member.path)
     };
-    let wanted = |member: &Member| if counts(member) { targets } else { &[] };
+    let wanted = |member: &Member| if counts(member) { portable.as_slice() } else { &[] };
     for (index, words) in contains::lacking(artefact, judged, demands, &wanted, false) {
         for words in words {
             let message = format!("{claim}; {}", words.message);
             say(at, artefact.members.get(index), claim, None, words.subject, message);
         }
     }
-    if artefact.members.is_empty() && !at.has_unread {
-        say(at, None, claim, None, None, format!("{claim}, and there is no device code"));
-    }
-    if all {
-        let undeclared = propose(artefact, judged).targets;
-        for target in undeclared.into_iter().filter(|target| !targets.contains(target)) {
-            let message = format!("`{target}` is in every module and not declared: installers pass the wheel over there");
+    let Some(proposal) = facts.proposals.get(at.index).filter(|_| all) else { return };
+    let real = proposal.real.iter().map(|arch| Target::Sass(*arch));
+    for target in real.chain(proposal.portable.iter().map(|arch| Target::Ptx(*arch, None))) {
+        if !targets.iter().any(|own| own.without_isa() == target) {
+            let message = format!("`{target}` is there and not declared: installers pass the wheel over on such GPUs");
             say(at, None, claim, Some(Severity::Warn), Some(target.to_string()), message);
         }
     }
 }
 
+/// The verdict on an artefact for a capability, and the file that it comes from.
+fn verdict(at: &At<'_, '_>, facts: &Facts, capability: Capability) -> Option<(Verdict, String)> {
+    let judgement = facts.judgement.as_ref()?;
+    let index = judgement.devices.iter().position(|device| device.capability == capability)?;
+    let whole = judgement.artefacts.get(at.index)?.verdicts.get(index)?;
+    let file = whole.decided_by.first().and_then(|index| at.artefact.members.get(*index));
+    Some((whole.verdict.verdict, file.map(|member| member.path.clone()).unwrap_or_default()))
+}
+
 /// Capabilities on which an artefact is said to run.
-fn runs(at: &mut At<'_, '_>, claim: &Claim, claimed: &Judgement, wanted: &[Capability]) {
+fn runs(at: &mut At<'_, '_>, claim: &Claim, facts: &Facts, wanted: &[Capability]) {
     if at.artefact.members.is_empty() {
         return;
     }
-    let Some(judged) = claimed.artefacts.get(at.index) else { return };
     let mut failing: Vec<(Capability, &'static str, String)> = Vec::new();
-    for (device, whole) in claimed.devices.iter().zip(&judged.verdicts) {
-        let verdict = &whole.verdict;
-        let fails = matches!(verdict.verdict, Verdict::NotCovered | Verdict::Partial);
-        if fails && wanted.contains(&device.capability) {
-            let file = whole.decided_by.first().and_then(|index| at.artefact.members.get(*index));
-            let file = file.map(|member| member.path.clone()).unwrap_or_default();
-            failing.push((device.capability, verdict.verdict.as_str(), file));
+    for capability in wanted {
+        if let Some((verdict @ (Verdict::NotCovered | Verdict::Partial), file)) = verdict(at, facts, *capability) {
+            failing.push((*capability, verdict.as_str(), file));
         }
     }
     let Some((first, word, file)) = failing.first() else { return };
     let names: Vec<String> = failing.iter().map(|(capability, ..)| capability.to_string()).collect();
     let message = format!("{claim}, and it does not run on {}: {word} on {first} ({file})", names.join(", "));
     // a bound that is too wide admits GPUs to come as well; that it is wrong at its own end is no oversight
-    let severity = (!wanted.first().is_some_and(|own| own == first)).then_some(Severity::Warn);
+    let severity = wanted.first().is_none_or(|own| own != first).then_some(Severity::Warn);
     say(at, None, claim, severity, None, message);
 }
 

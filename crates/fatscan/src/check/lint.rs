@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use gpu_arch::rules::{Coverage as Covers, ptx_covers, sass_covers};
 use gpu_arch::catalogue::{self, Platform};
+use gpu_arch::rules::{Coverage as Covers, ptx_covers, sass_covers};
 use gpu_arch::{Arch, Capability, Suffix};
 
 use super::{At, Rule, Words, is_vendored};
@@ -18,14 +18,26 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     if !at.sink.demands.lint {
         return;
     }
-    for (member, own) in at.artefact.members.iter().zip(&judged.members) {
-        if own.is_profiler || is_vendored(&member.path) {
+    for (index, (member, own)) in at.artefact.members.iter().zip(&judged.members).enumerate() {
+        if own.is_profiler || is_vendored(&member.path) || is_older(at, judged, index) {
             continue;
         }
         for (rule, message, hint) in of_member(member) {
             at.add(Some(member), Words { rule, severity: None, device: None, subject: None, message, hint });
         }
     }
+}
+
+/// Whether a file is an alternative to one with newer code: what it lacks the other may have.
+fn is_older(at: &At<'_, '_>, judged: &ArtefactJudgement, index: usize) -> bool {
+    let newest = |index: &usize| {
+        let modules = at.artefact.members.get(*index).into_iter().flat_map(|member| &member.modules);
+        modules.flat_map(|module| &module.images).filter_map(|image| image.arch).map(Arch::number).max()
+    };
+    let groups =
+        judged.alternatives.iter().filter(|group| group.choices.iter().any(|own| own.members.contains(&index)));
+    let others = groups.flat_map(|group| &group.choices).flat_map(|choice| &choice.members);
+    others.map(newest).max().is_some_and(|other| other > newest(&index))
 }
 
 fn of_member(member: &Member) -> Vec<(Rule, String, Option<String>)> {

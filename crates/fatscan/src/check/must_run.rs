@@ -61,7 +61,8 @@ fn say(at: &mut At<'_, '_>, copies: &BTreeMap<usize, usize>, member: usize, mut 
 
 fn no_code(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     let demands = at.sink.demands;
-    let is_demanded = !judged.verdicts.is_empty() || demands.names_code() || demands.levels.contains_key(&Rule::NoDeviceCode);
+    let is_demanded =
+        !judged.verdicts.is_empty() || demands.names_code() || demands.levels.contains_key(&Rule::NoDeviceCode);
     // a package that says nothing of GPUs is true to its word without any code
     if !is_demanded && (demands.lint || !demands.declared.is_empty()) {
         return;

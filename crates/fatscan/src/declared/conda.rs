@@ -27,15 +27,19 @@ pub(super) fn run_exports(place: &str, text: &[u8]) -> Vec<Claim> {
     let Ok(Value::Object(kinds)) = serde_json::from_slice(text) else { return Vec::new() };
     let specs = kinds.values().filter_map(Value::as_array).flatten().filter_map(Value::as_str);
     // those of other packages are for who links them
-    specs.filter(|spec| spec.contains("cuda-arch") || spec.contains("cuda_arch")).flat_map(|spec| of_spec(place, spec)).collect()
+    specs
+        .filter(|spec| spec.contains("cuda-arch") || spec.contains("cuda_arch"))
+        .flat_map(|spec| of_spec(place, spec))
+        .collect()
 }
 
 /// The claims of a match specification: a name, then conditions with commas between. CEP 46 for `__cuda_arch`, whose version
 /// is a compute capability; the package `cuda-arch` is constrained by it.
 fn of_spec(place: &str, spec: &str) -> Vec<Claim> {
-    let (name, rest) = spec.trim().split_once([' ', '=', '>', '<']).map_or((spec.trim(), ""), |(name, _)| {
-        (name, spec.trim().get(name.len()..).unwrap_or_default())
-    });
+    let (name, rest) = spec
+        .trim()
+        .split_once([' ', '=', '>', '<'])
+        .map_or((spec.trim(), ""), |(name, _)| (name, spec.trim().get(name.len()..).unwrap_or_default()));
     let rest = rest.trim().split(' ').next().unwrap_or_default();
     let claim = |says| Claim::new(Speaker::Conda, place, spec, says);
     let conditions = || rest.split(',').filter(|own| !own.is_empty());
@@ -100,7 +104,8 @@ mod tests {
 
     #[test]
     fn files_are_read() {
-        let text = br#"{"name": "x", "depends": ["python", "cuda-version >=12.9,<13"], "constrains": ["__cuda_arch >=7.0"]}"#;
+        let text =
+            br#"{"name": "x", "depends": ["python", "cuda-version >=12.9,<13"], "constrains": ["__cuda_arch >=7.0"]}"#;
         assert_eq!(index("info/index.json", text).len(), 2);
         assert_eq!(index("info/index.json", b"{").len(), 1);
         let exports = br#"{"weak": ["cuda-arch >=8.0", "libx >=1"], "strong": []}"#;

@@ -52,8 +52,10 @@ const CMAKE: [&str; 3] = ["CMAKE_CUDA_ARCHITECTURES", "CUDA_ARCHITECTURES", "TOR
 pub(super) fn cmake(place: &str, text: &str) -> Vec<Claim> {
     let mut claims: Vec<Claim> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-        let is_statement = line.starts_with("set(") || line.starts_with("CUDA_ARCHITECTURES ") || line.starts_with("set (");
-        let Some((name, start)) = CMAKE.iter().find_map(|name| Some((*name, line.find(name)?))).filter(|_| is_statement)
+        let is_statement =
+            line.starts_with("set(") || line.starts_with("CUDA_ARCHITECTURES ") || line.starts_with("set (");
+        let Some((name, start)) =
+            CMAKE.iter().find_map(|name| Some((*name, line.find(name)?))).filter(|_| is_statement)
         else {
             continue;
         };
@@ -65,7 +67,8 @@ pub(super) fn cmake(place: &str, text: &str) -> Vec<Claim> {
         let value = value.trim();
         let first = value.starts_with(|c: char| c.is_ascii_digit());
         if let (true, Ok(targets)) = (first, spelling::code(&value.replace(' ', ";"))) {
-            let claim = Claim::new(Speaker::Cmake, place, &format!("{name} {value}"), Says::Code { targets, all: false });
+            let claim =
+                Claim::new(Speaker::Cmake, place, &format!("{name} {value}"), Says::Code { targets, all: false });
             if !claims.contains(&claim) {
                 claims.push(claim);
             }

@@ -29,9 +29,8 @@ pub(super) fn claims(place: &str, text: &str) -> Vec<Claim> {
         claims.push(Claim::new(Speaker::Metadata, place, &classifiers.join(", "), Says::Cuda(own)));
     }
     // what an extra asks for is a choice of the user
-    let required: Vec<&str> = values("Requires-Dist:")
-        .filter(|value| !value.contains("extra") && requirement(value).is_some())
-        .collect();
+    let required: Vec<&str> =
+        values("Requires-Dist:").filter(|value| !value.contains("extra") && requirement(value).is_some()).collect();
     let own = majors(&required, &requirement);
     if !own.is_empty() {
         claims.push(Claim::new(Speaker::Metadata, place, &required.join(", "), Says::Cuda(own)));
@@ -57,7 +56,8 @@ fn requirement(value: &str) -> Option<u16> {
     let name = name.to_ascii_lowercase().replace(['_', '.'], "-");
     let rest = rest.split(';').next().unwrap_or_default();
     if matches!(name.as_str(), "cuda-toolkit" | "nvidia-cuda-runtime") {
-        let version = rest.find("==").or_else(|| rest.find("~=")).and_then(|start| rest.get(start.saturating_add(2)..))?;
+        let version =
+            rest.find("==").or_else(|| rest.find("~=")).and_then(|start| rest.get(start.saturating_add(2)..))?;
         return version.trim().split('.').next()?.parse().ok();
     }
     name.starts_with("nvidia-").then(|| name.rsplit('-').next().and_then(cuda_of))?
@@ -83,18 +83,20 @@ fn ranges(text: &str) -> Vec<(String, Capability, Option<Capability>)> {
         }
         let Some((lowest, rest)) = number(rest) else { continue };
         let rest = rest.trim_start();
-        let end = ["–", "—", "-", "to ", "through "].iter().find_map(|sign| rest.strip_prefix(sign));
+        let end = ["–", "—", "-", "~", "\\~", "to ", "through "].iter().find_map(|sign| rest.strip_prefix(sign));
         let highest = end.and_then(|rest| number(rest.trim_start()));
         let is_open = ["+", "or higher", "or newer", "or above", "or greater", "or later", "and above", "and higher"]
             .iter()
             .any(|sign| rest.starts_with(sign));
         let (highest, rest) = match highest {
             Some((highest, rest)) if highest > lowest => (Some(highest), rest),
-            None if is_open => (None, rest.get(..rest.len().min(10)).map_or("", |shown| rest.strip_prefix(shown).unwrap_or(""))),
+            None if is_open => {
+                (None, rest.get(..rest.len().min(10)).map_or("", |shown| rest.strip_prefix(shown).unwrap_or("")))
+            }
             _ => continue,
         };
         let shown = words.len().saturating_sub(rest.len());
-        let claim = (words.get(..shown).unwrap_or(&words).trim().to_owned(), lowest, highest);
+        let claim = (words.get(..shown).unwrap_or(&words).trim_end_matches(['.', ' ']).to_owned(), lowest, highest);
         if !found.iter().any(|(_, low, high)| (*low, *high) == (lowest, highest)) {
             found.push(claim);
         }
@@ -142,6 +144,9 @@ mod tests {
         let text = "\n* Supports Volta to Ada Lovelace GPUs (Compute Capability 7.0\u{2013}8.9)\n";
         let words = "Compute Capability 7.0\u{2013}8.9".to_owned();
         assert_eq!(said(text), [(words.clone(), Says::Runs(at(7, 0))), (words, Says::Runs(at(8, 9)))]);
+        let tilde = "\n* GPU architectures: Pascal\\~Hopper (Compute Capability: 6.0\\~9.0)\n";
+        let words = "Compute Capability: 6.0\\~9.0".to_owned();
+        assert_eq!(said(tilde), [(words.clone(), Says::Runs(at(6, 0))), (words, Says::Runs(at(9, 0)))]);
         let open = "\n- GPU: Must be compute capability 7.5 or higher.\n";
         assert_eq!(said(open), [("compute capability 7.5 or higher".to_owned(), Says::RunsFrom(at(7, 5)))]);
         for text in [

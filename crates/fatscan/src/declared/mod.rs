@@ -8,6 +8,7 @@ mod conda;
 mod lists;
 mod metadata;
 mod name;
+mod propose;
 mod read;
 mod variant;
 
@@ -18,7 +19,7 @@ use gpu_arch::{Capability, CudaVersion, Target};
 
 use crate::model::Report;
 
-pub use variant::{Proposal, propose};
+pub use propose::{Proposal, Remark, propose};
 
 /// Where a claim is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,11 +59,11 @@ pub struct Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Says {
-    /// Every general module holds this code. `all`: nothing else is in every one of them.
+    /// It runs by this machine code on GPUs that it is for, and holds this PTX in every general module.
     Code {
         /// The code.
         targets: Vec<Target>,
-        /// Whether what is not named here is not there.
+        /// Whether it is for no other GPUs.
         all: bool,
     },
     /// It runs on GPUs of this compute capability.

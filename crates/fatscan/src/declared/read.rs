@@ -22,7 +22,10 @@ pub(super) fn claims(artefact: &Artefact, limits: &Limits) -> Vec<Claim> {
     let name = artefact.at.file_name();
     let is_wheel = artefact.kind == ArtefactKind::Wheel;
     let is_conda = name.ends_with(".conda") || name.ends_with(".tar.bz2");
-    if !(is_wheel || is_conda && artefact.kind == ArtefactKind::Package || is_conda && artefact.kind == ArtefactKind::Archive) {
+    if !(is_wheel
+        || is_conda && artefact.kind == ArtefactKind::Package
+        || is_conda && artefact.kind == ArtefactKind::Archive)
+    {
         return Vec::new();
     }
     let mut claims = if is_wheel { name::claims(&name) } else { Vec::new() };

@@ -31,8 +31,8 @@ pub struct Variant {
     pub at: LocatorView,
     /// `namespace :: feature :: value`; a feature with several values asks for one of them.
     pub properties: Vec<String>,
-    /// Code that only some files or modules hold: it is not declared.
-    pub partly: Vec<PartlyHeld>,
+    /// Code that is there and not declared, or declared although some of it is compiled at first use.
+    pub remarks: Vec<Remark>,
     /// Files, or groups of files that are alternatives, that decide it.
     pub files: usize,
     /// What it says of itself today, where that is something, each as it is written.
@@ -41,12 +41,16 @@ pub struct Variant {
     pub variant_json: serde_json::Value,
 }
 
-/// Code that is not everywhere.
+/// What is to be said of some code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct PartlyHeld {
+pub struct Remark {
     /// `sm_90`, `compute_90`.
     pub code: String,
-    /// Files of which not every module holds it.
-    pub missing_in: Vec<String>,
+    /// Whether it is declared.
+    pub declared: bool,
+    /// The verdict on such a GPU, or `not in every module`.
+    pub what: String,
+    /// The files that decide it.
+    pub files: Vec<String>,
 }
