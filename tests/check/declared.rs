@@ -207,7 +207,7 @@ fn a_wheel_for_any_machine_holds_no_code_for_one() {
     let folder = Folder::new();
     let path = beside(&folder, "x-1.0-py3-none-any.whl", "x/__init__.py", "");
     let found = said(&path, "--declared", "declared-tag");
-    assert!(found[0].0 == "warning" && found[0].1.contains("for any machine, and the file is for x86_64"), "{found:?}");
+    assert!(found[0].0 == "warning" && found[0].1.contains("for any machine, and the file needs x86_64"), "{found:?}");
 }
 
 #[test]
@@ -259,4 +259,87 @@ fn texts_that_never_end_or_mean_nothing_are_no_claims() {
     let own = beside(&folder, "x-1.0-cp312-cp312-manylinux_2_28_x86_64-l.whl", "x-1.0.dist-info/variant.json", deep);
     let found = said(&own, "--declared", "declared-variant");
     assert!(found.len() == 1 && found[0].1.contains("no metadata of a variant"), "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_read_of_a_claim_is_said() {
+    let folder = Folder::new();
+    let info = |name: &str| format!("{name}.dist-info/METADATA");
+    let code = || ZipMember::deflated("x/_C.so", &library(&[module(&["80", "90"])]));
+    let text = b"Name: x\n\ncompute capability 8.0 to 9.0\n";
+    for (members, expected) in [
+        (vec![ZipMember::deflated(&info("x-1.0"), text)], None),
+        (vec![ZipMember::deflated(&info("x-1.0"), text).bad_crc()], Some("it cannot be read: ")),
+        (vec![ZipMember::deflated(&info("x-1.0"), text).encrypted()], Some("it cannot be read: ")),
+        // one reader takes the first, another the last
+        (vec![ZipMember::deflated(&info("x-1.0"), text), ZipMember::deflated(&info("y-1.0"), text)], Some("several")),
+        (vec![ZipMember::deflated(&info("x-1.0"), text), ZipMember::deflated(&info("x-1.0"), text)], Some("several")),
+    ] {
+        let zip = members.into_iter().fold(Zip::new().with(code()), Zip::with);
+        let path = folder.write(LINUX, zip.bytes());
+        let found = said(&path, "--declared", "declared-metadata");
+        match expected {
+            Some(part) => assert!(found.len() == 1 && found[0].1.contains(part), "{part}: {found:?}"),
+            None => assert_eq!(found, []),
+        }
+    }
+    // an archive around it
+    let inner = std::fs::read(beside(&folder, LINUX, "x/__init__.py", "")).unwrap();
+    let outer = folder.write("outer.zip", Zip::new().stored(LINUX, &inner).bytes());
+    let found = said(&outer, "--declared", "declared-metadata");
+    assert!(found.len() == 1 && found[0].1.contains("it lies in another archive"), "{found:?}");
+    let bare = Zip::new().stored("pkg-x-1-0.tar.zst", &compress::zstd_stored(&Tar::new().bytes()));
+    let found = said(&folder.write("bare.conda", bare.bytes()), "--declared", "declared-conda");
+    assert!(found.len() == 1 && found[0].1.contains("it is not there"), "{found:?}");
+}
+
+#[test]
+fn who_claims_without_end_is_bounded_and_told() {
+    let folder = Folder::new();
+    let specs: Vec<String> = (0..20_000).map(|minor| format!(r#""__cuda_arch {}.{minor}""#, minor % 99)).collect();
+    let found = said(&conda(&folder, "x.conda", &specs.join(",")), "--declared", "declared-metadata");
+    assert!(found.len() == 1 && found[0].1.contains("the first 64 are looked at"), "{found:?}");
+    let archs = ["50", "60", "70", "75", "80", "86", "89", "90"];
+    let line = |bits: usize| {
+        let own = archs.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+        let own: Vec<String> = own.map(|(_, arch)| format!("{arch}-real")).collect();
+        format!("set(CMAKE_CUDA_ARCHITECTURES {})\n", own.join(" "))
+    };
+    let list: String = (1..256).map(line).collect();
+    let path = beside(&folder, LINUX, "x/x.cmake", list);
+    assert_eq!(said(&path, "--declared", "declared-metadata").len(), 1);
+    let values = vec![r#""75_real""#; 20_000].join(",");
+    let file = "x-1.0-cp312-cp312-manylinux_2_28_x86_64-l.whl";
+    let path =
+        beside(&folder, file, "x-1.0.dist-info/variant.json", variant("l", &format!(r#""sm_arch": [{values}]"#)));
+    // 7.5 does not run, 8.0 and 9.0 are not declared
+    assert_eq!(said(&path, "--declared", "declared-variant").len(), 3);
+    let one = |index: usize| (format!("x/{index}.cmake"), b"#".to_vec());
+    let many: Vec<(String, Vec<u8>)> = (0..300).map(one).collect();
+    let zip = many.iter().fold(Zip::new(), |zip, (name, text)| zip.stored(name, text));
+    let path = folder.write(LINUX, zip.deflated("x/_C.so", &library(&[module(&["80", "90"])])).bytes());
+    let found = said(&path, "--declared", "declared-cmake");
+    assert!(found.len() == 1 && found[0].1.contains("the first 256 were read"), "{found:?}");
+}
+
+#[test]
+fn a_variant_of_another_format_is_doubted() {
+    let folder = Folder::new();
+    let all = variant("l", r#""sm_arch": ["80_real", "90_real"]"#);
+    let file = "x-1.0-cp312-cp312-manylinux_2_28_x86_64-l.whl";
+    let path = beside(&folder, file, "x-1.0.dist-info/variant.json", all.replace("v0.1.0", "v9.0.0"));
+    let found = said(&path, "--declared", "declared-variant");
+    assert!(found.len() == 1 && found[0].0 == "warning" && found[0].1.contains("another format"), "{found:?}");
+}
+
+#[test]
+fn older_ptx_is_something_to_compile() {
+    let folder = Folder::new();
+    let with = |entry: Entry| {
+        let own = library(&[vec![sass("80"), sass("90"), entry]]);
+        said(&named(&folder, LINUX, &[("x/_C.so", own)]), "--lint", "lint-ptx")
+    };
+    assert!(with(ptx("80", (8, 0)))[0].1.ends_with("GPUs of generations after sm_90 compile older PTX there"));
+    assert!(with(sass("86"))[0].1.ends_with("GPUs of generations after sm_90 may find nothing to compile there"));
+    assert_eq!(with(ptx("90", (8, 0))), []);
 }

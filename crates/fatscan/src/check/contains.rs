@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use gpu_arch::Target;
 
-use super::{At, Demands, Rule, Words};
+use super::{At, Rule, Words};
 use crate::judge::{ArtefactJudgement, Class, classify};
-use crate::model::{Artefact, CodeKind, Image, Linkage, Member, Module};
+use crate::model::{CodeKind, Image, Linkage, Member, Module};
 
 pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     let demands = at.sink.demands;
@@ -14,7 +14,30 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
         return;
     }
     let artefact = at.artefact;
-    let found = lacking(artefact, judged, demands, &|member| demands.contains_of(artefact, member), demands.strict);
+    let of = |index: usize| {
+        let member = artefact.members.get(index)?;
+        let wanted = demands.contains_of(artefact, member);
+        let found = if wanted.is_empty() { Vec::new() } else { findings(member, wanted, demands.strict) };
+        Some((index, found))
+    };
+    // a file that a table names is asked by itself
+    let alone = |index: &usize| artefact.members.get(*index).is_some_and(|own| demands.has_own_code(artefact, own));
+    let grouped = |index: &usize| {
+        !alone(index)
+            && judged.alternatives.iter().any(|group| group.choices.iter().any(|choice| choice.members.contains(index)))
+    };
+    let mut found: Vec<(usize, Vec<Words>)> =
+        (0..at.artefact.members.len()).filter(|index| !grouped(index)).filter_map(of).collect();
+    for group in &judged.alternatives {
+        // one of them must hold it all; the nearest says what is missing
+        let choices = group
+            .choices
+            .iter()
+            .map(|choice| choice.members.iter().filter(|index| !alone(index)).filter_map(|index| of(*index)).collect());
+        let choices: Vec<Vec<(usize, Vec<Words>)>> = choices.collect();
+        let count = |choice: &Vec<(usize, Vec<Words>)>| choice.iter().map(|(_, words)| words.len()).sum::<usize>();
+        found.extend(choices.into_iter().min_by_key(count).unwrap_or_default());
+    }
     let anything = found.iter().any(|(index, _)| at.artefact.members.get(*index).is_some_and(has_code));
     if !demands.contains.is_empty() && !anything && (!at.has_unread || !at.artefact.members.is_empty()) {
         let message = "there is no device code that could hold what was declared".to_owned();
@@ -28,42 +51,6 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
             at.add(at.artefact.members.get(index), words);
         }
     }
-}
-
-/// What files lack of the code that `wanted` names for each, by their indices: of files that are alternatives to each other
-/// what the nearest lacks. A file that a table asks by itself is none.
-pub(super) fn lacking<'w>(
-    artefact: &Artefact,
-    judged: &ArtefactJudgement,
-    demands: &Demands,
-    wanted: &dyn Fn(&Member) -> &'w [Target],
-    strict: bool,
-) -> Vec<(usize, Vec<Words>)> {
-    let of = |index: usize| {
-        let member = artefact.members.get(index)?;
-        let wanted = wanted(member);
-        let found = if wanted.is_empty() { Vec::new() } else { findings(member, wanted, strict) };
-        Some((index, found))
-    };
-    // a file that a table names is asked by itself
-    let alone = |index: &usize| artefact.members.get(*index).is_some_and(|own| demands.has_own_code(artefact, own));
-    let grouped = |index: &usize| {
-        !alone(index)
-            && judged.alternatives.iter().any(|group| group.choices.iter().any(|choice| choice.members.contains(index)))
-    };
-    let mut found: Vec<(usize, Vec<Words>)> =
-        (0..artefact.members.len()).filter(|index| !grouped(index)).filter_map(of).collect();
-    for group in &judged.alternatives {
-        // one of them must hold it all; the nearest says what is missing
-        let choices = group
-            .choices
-            .iter()
-            .map(|choice| choice.members.iter().filter(|index| !alone(index)).filter_map(|index| of(*index)).collect());
-        let choices: Vec<Vec<(usize, Vec<Words>)>> = choices.collect();
-        let count = |choice: &Vec<(usize, Vec<Words>)>| choice.iter().map(|(_, words)| words.len()).sum::<usize>();
-        found.extend(choices.into_iter().min_by_key(count).unwrap_or_default());
-    }
-    found
 }
 
 /// Object files and static libraries are linked later: what they hold for a device link counts.

@@ -6,10 +6,10 @@ use gpu_arch::catalogue::{self, Platform};
 use gpu_arch::rules::{Device, Verdict};
 use gpu_arch::{Capability, Target};
 
-use super::{At, Demands, Rule, Severity, Words, contains, is_vendored};
-use crate::declared::{Claim, Proposal, Says, Speaker, propose};
-use crate::judge::{ArtefactJudgement, Judgement, Policy};
-use crate::model::{Member, Report};
+use super::{At, Rule, Severity, Words, is_vendored};
+use crate::declared::{Claim, Parts, Says, Speaker, propose_one};
+use crate::judge::{ArtefactJudgement, Policy, judge_artefact};
+use crate::model::{Artefact, CodeKind, Member};
 
 const fn rule(speaker: Speaker) -> Rule {
     match speaker {
@@ -23,37 +23,37 @@ const fn rule(speaker: Speaker) -> Rule {
     }
 }
 
-/// What claims are held to.
-#[derive(Default)]
-pub(super) struct Facts {
-    /// The report judged for the capabilities that claims are about.
-    judgement: Option<Judgement>,
-    /// What variants should declare; none where nobody asks.
-    proposals: Vec<Proposal>,
+/// What the claims of an artefact are held to.
+struct Facts<'a> {
+    judged: &'a ArtefactJudgement,
+    /// The capabilities that they are about, and the artefact judged for these.
+    capabilities: Vec<Capability>,
+    verdicts: ArtefactJudgement,
 }
 
-/// Finds what the claims that are there want to know.
-pub(super) fn facts(report: &Report, demands: &Demands) -> Facts {
-    let mut wanted = BTreeSet::new();
-    let mut is_exact = false;
-    for claim in demands.declared.iter().flatten() {
-        match &claim.says {
-            Says::Runs(capability) => drop(wanted.insert(*capability)),
-            Says::RunsFrom(capability) => wanted.extend(from(*capability)),
-            Says::Code { targets, all } => {
-                is_exact |= all;
-                wanted.extend(targets.iter().map(|target| target.arch().capability()));
+impl<'a> Facts<'a> {
+    fn of(artefact: &Artefact, judged: &'a ArtefactJudgement, claims: &[Claim]) -> Self {
+        let mut wanted = BTreeSet::new();
+        for claim in claims {
+            match &claim.says {
+                Says::Runs(capability) => drop(wanted.insert(*capability)),
+                Says::RunsFrom(capability) => wanted.extend(from(*capability)),
+                Says::Code { targets, .. } => wanted.extend(targets.iter().map(|target| target.arch().capability())),
+                _ => {}
             }
-            _ => {}
         }
+        let capabilities: Vec<Capability> = wanted.into_iter().collect();
+        let devices: Vec<Device> = capabilities.iter().map(|capability| Device::of(*capability)).collect();
+        Self { judged, capabilities, verdicts: judge_artefact(artefact, &devices, &Policy::default()) }
     }
-    if wanted.is_empty() {
-        return Facts::default();
+
+    /// The verdict on an artefact for a capability, and the file that it comes from.
+    fn verdict(&self, artefact: &Artefact, capability: Capability) -> Option<(Verdict, String)> {
+        let index = self.capabilities.iter().position(|own| *own == capability)?;
+        let whole = self.verdicts.verdicts.get(index)?;
+        let file = whole.decided_by.first().and_then(|index| artefact.members.get(*index));
+        Some((whole.verdict.verdict, file.map(|member| member.path.clone()).unwrap_or_default()))
     }
-    let devices: Vec<Device> = wanted.into_iter().map(Device::of).collect();
-    let judgement = crate::judge::judge(report, &devices, &Policy::default()).ok();
-    let proposals = if is_exact { propose(report).unwrap_or_default() } else { Vec::new() };
-    Facts { judgement, proposals }
 }
 
 /// A capability and those after it; of chips with a GPU in them, whose code is their own, only the one that is named.
@@ -63,51 +63,53 @@ fn from(capability: Capability) -> impl Iterator<Item = Capability> {
     core::iter::once(capability).chain(newer)
 }
 
-pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement, facts: &Facts) {
+pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     let demands = at.sink.demands;
-    for claim in demands.declared.get(at.index).into_iter().flatten() {
+    let Some(claims) = demands.declared.get(at.index).filter(|claims| !claims.is_empty()) else { return };
+    let facts = Facts::of(at.artefact, judged, claims);
+    for claim in claims {
         match &claim.says {
-            Says::Code { targets, all } => code(at, judged, claim, facts, targets, *all),
-            Says::Runs(capability) => runs(at, claim, facts, &[*capability]),
-            Says::RunsFrom(capability) => runs(at, claim, facts, &from(*capability).collect::<Vec<_>>()),
+            Says::Code { targets, all } => code(at, claim, &facts, targets, *all),
+            Says::Runs(capability) => runs(at, claim, &facts, &[*capability]),
+            Says::RunsFrom(capability) => runs(at, claim, &facts, &from(*capability).collect::<Vec<_>>()),
             Says::Cuda(majors) => cuda(at, claim, majors),
             Says::DeviceCode => {
-                let is_empty = at.artefact.members.is_empty() && !at.has_unread && demands.left_out.is_empty();
-                if is_empty {
-                    say(at, None, claim, None, None, format!("{claim}, and there is no device code"));
+                if !holds_code(at) {
+                    say(at, None, claim, None, None, format!("{claim}, and there is no CUDA code"));
                 }
             }
             Says::DriverFrom(version) => {
-                let is_newer = |member: &&Member| member.runtime.is_some_and(|own| own > version.major);
-                for member in files(at).into_iter().filter(is_newer) {
-                    let runtime = member.runtime.unwrap_or_default();
-                    let message =
-                        format!("{claim} admits drivers of CUDA {version}, and the file needs CUDA runtime {runtime}");
-                    say(at, Some(member), claim, None, None, message);
-                }
+                bound(at, claim, &format!("drivers of CUDA {version}"), |own| own > version.major);
             }
             Says::DriverBefore(version) => {
-                let is_newer = |member: &&Member| member.runtime.is_some_and(|own| own >= version.major);
-                for member in files(at).into_iter().filter(is_newer) {
-                    let runtime = member.runtime.unwrap_or_default();
-                    let message = format!(
-                        "{claim} admits drivers before CUDA {version} only, and the file needs CUDA runtime {runtime}"
-                    );
-                    say(at, Some(member), claim, None, None, message);
-                }
+                bound(at, claim, &format!("drivers before CUDA {version} only"), |own| own >= version.major);
             }
             Says::Hosts(hosts) => machines(at, claim, hosts),
-            Says::Nothing(why) => {
-                let message = if claim.words.is_empty() || claim.place == "the package" {
-                    why.clone()
-                } else {
-                    format!("{claim}: {why}")
-                };
-                let level = (claim.place == "the package").then_some(Severity::Warn);
-                say(at, None, claim, level, None, message);
-            }
+            Says::Nothing(why) => say(at, None, claim, None, None, format!("{claim}: {why}")),
+            Says::Doubt(why) => say(at, None, claim, Some(Severity::Warn), None, format!("{claim}: {why}")),
         }
     }
+}
+
+/// Whether there is code for NVIDIA's GPUs, or may be in what was not read or was left out.
+fn holds_code(at: &At<'_, '_>) -> bool {
+    let mut images = at.artefact.members.iter().flat_map(|own| &own.modules).flat_map(|module| &module.images);
+    at.has_unread || !at.sink.demands.left_out.is_empty() || images.any(|image| image.kind != CodeKind::Other)
+}
+
+/// Files whose CUDA runtime none of the drivers has that a bound admits: the first, and how many more.
+fn bound(at: &mut At<'_, '_>, claim: &Claim, admitted: &str, refuses: impl Fn(u16) -> bool) {
+    let files = files(at);
+    let mut refused =
+        files.iter().filter_map(|member| Some((*member, member.runtime?))).filter(|(_, own)| refuses(*own));
+    let Some((first, runtime)) = refused.next() else { return };
+    let more = more(refused.count());
+    let message = format!("{claim} admits {admitted}, and the file needs CUDA runtime {runtime}{more}");
+    say(at, Some(first), claim, None, None, message);
+}
+
+fn more(count: usize) -> String {
+    if count > 0 { format!(", as {count} more do") } else { String::new() }
 }
 
 fn say(
@@ -127,39 +129,38 @@ fn files<'a>(at: &At<'a, '_>) -> Vec<&'a Member> {
     at.artefact.members.iter().filter(|member| !is_vendored(&member.path)).collect()
 }
 
-fn code(at: &mut At<'_, '_>, judged: &ArtefactJudgement, claim: &Claim, facts: &Facts, targets: &[Target], all: bool) {
-    let (demands, artefact) = (at.sink.demands, at.artefact);
+fn code(at: &mut At<'_, '_>, claim: &Claim, facts: &Facts<'_>, targets: &[Target], all: bool) {
+    let artefact = at.artefact;
     if artefact.members.is_empty() {
-        if !at.has_unread && demands.left_out.is_empty() {
-            say(at, None, claim, None, None, format!("{claim}, and there is no device code"));
+        if !holds_code(at) {
+            say(at, None, claim, None, None, format!("{claim}, and there is no CUDA code"));
         }
         return;
     }
-    for target in targets.iter().filter(|target| matches!(target, Target::Sass(_))) {
-        let capability = target.arch().capability();
-        let Some((verdict, file)) = verdict(at, facts, capability) else { continue };
-        let (severity, why) = match verdict {
-            Verdict::Native | Verdict::Unknown => continue,
+    let parts = Parts::of(artefact, facts.judged);
+    for target in targets {
+        let (arch, capability) = (target.arch(), target.arch().capability());
+        let (severity, why) = match (target, facts.verdict(artefact, capability)) {
+            (Target::Ptx(..), _) => match parts.lacking(arch).as_slice() {
+                [] => continue,
+                [first] => (None, format!("not every module of {first} holds it")),
+                [first, others @ ..] => {
+                    (None, format!("not every module of {first} and {} more files holds it", others.len()))
+                }
+            },
+            (_, None | Some((Verdict::Native | Verdict::Unknown, _))) => continue,
             // it runs, and starts slowly
-            Verdict::Jit => (Some(Severity::Warn), format!("some of it is compiled on {capability} ({file})")),
-            verdict => (None, format!("it is {} on {capability} ({file})", verdict.as_str())),
+            (_, Some((Verdict::Jit, file))) => {
+                (Some(Severity::Warn), format!("some of it is compiled on {capability} ({file})"))
+            }
+            (_, Some((verdict, file))) => (None, format!("it is {} on {capability} ({file})", verdict.as_str())),
         };
         say(at, None, claim, severity, Some(target.to_string()), format!("{claim} names `{target}`, and {why}"));
     }
-    let portable: Vec<Target> = targets.iter().filter(|target| matches!(target, Target::Ptx(..))).copied().collect();
-    let counts = |member: &Member| {
-        let index = artefact.members.iter().position(|own| core::ptr::eq(own, member));
-        let is_profiler = index.and_then(|index| judged.members.get(index)).is_some_and(|own| own.is_profiler);
-        !is_profiler && !is_vendored(&member.path)
-    };
-    let wanted = |member: &Member| if counts(member) { portable.as_slice() } else { &[] };
-    for (index, words) in contains::lacking(artefact, judged, demands, &wanted, false) {
-        for words in words {
-            let message = format!("{claim}; {}", words.message);
-            say(at, artefact.members.get(index), claim, None, words.subject, message);
-        }
+    if !all {
+        return;
     }
-    let Some(proposal) = facts.proposals.get(at.index).filter(|_| all) else { return };
+    let proposal = propose_one(artefact);
     let real = proposal.real.iter().map(|arch| Target::Sass(*arch));
     for target in real.chain(proposal.portable.iter().map(|arch| Target::Ptx(*arch, None))) {
         if !targets.iter().any(|own| own.without_isa() == target) {
@@ -169,23 +170,15 @@ fn code(at: &mut At<'_, '_>, judged: &ArtefactJudgement, claim: &Claim, facts: &
     }
 }
 
-/// The verdict on an artefact for a capability, and the file that it comes from.
-fn verdict(at: &At<'_, '_>, facts: &Facts, capability: Capability) -> Option<(Verdict, String)> {
-    let judgement = facts.judgement.as_ref()?;
-    let index = judgement.devices.iter().position(|device| device.capability == capability)?;
-    let whole = judgement.artefacts.get(at.index)?.verdicts.get(index)?;
-    let file = whole.decided_by.first().and_then(|index| at.artefact.members.get(*index));
-    Some((whole.verdict.verdict, file.map(|member| member.path.clone()).unwrap_or_default()))
-}
-
 /// Capabilities on which an artefact is said to run.
-fn runs(at: &mut At<'_, '_>, claim: &Claim, facts: &Facts, wanted: &[Capability]) {
+fn runs(at: &mut At<'_, '_>, claim: &Claim, facts: &Facts<'_>, wanted: &[Capability]) {
     if at.artefact.members.is_empty() {
         return;
     }
     let mut failing: Vec<(Capability, &'static str, String)> = Vec::new();
     for capability in wanted {
-        if let Some((verdict @ (Verdict::NotCovered | Verdict::Partial), file)) = verdict(at, facts, *capability) {
+        let verdict = facts.verdict(at.artefact, *capability);
+        if let Some((verdict @ (Verdict::NotCovered | Verdict::Partial), file)) = verdict {
             failing.push((*capability, verdict.as_str(), file));
         }
     }
@@ -225,9 +218,8 @@ fn machines(at: &mut At<'_, '_>, claim: &Claim, hosts: &[&'static str]) {
         && let Some(first) = others.first()
     {
         let machine = first.machine.unwrap_or_default();
-        let more = others.len().saturating_sub(1);
-        let more = if more > 0 { format!(", as {more} more are") } else { String::new() };
-        let message = format!("{claim} promises a wheel for any machine, and the file is for {machine} hosts{more}");
+        let more = more(others.len().saturating_sub(1));
+        let message = format!("{claim} promises a wheel for any machine, and the file needs {machine} hosts{more}");
         say(at, Some(*first), claim, Some(Severity::Warn), None, message);
     }
 }

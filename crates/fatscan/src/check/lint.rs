@@ -8,7 +8,7 @@ use gpu_arch::{Arch, Capability, Suffix};
 
 use super::{At, Rule, Words, is_vendored};
 use crate::coverage::Coverage;
-use crate::judge::{ArtefactJudgement, Class, classify};
+use crate::judge::{Alternatives, ArtefactJudgement, Class, classify};
 use crate::model::{CodeKind, Image, Member};
 
 /// What nvcc compiles for where no architecture is named: 5.2 in CUDA 11.0 to 12.9, 7.5 from 13.0 on (nvcc's manual, `-arch`).
@@ -18,8 +18,9 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     if !at.sink.demands.lint {
         return;
     }
-    for (index, (member, own)) in at.artefact.members.iter().zip(&judged.members).enumerate() {
-        if own.is_profiler || is_vendored(&member.path) || is_older(at, judged, index) {
+    let passed_over = older(at, judged);
+    for ((index, member), own) in at.artefact.members.iter().enumerate().zip(&judged.members) {
+        if own.is_profiler || is_vendored(&member.path) || passed_over.contains(&index) {
             continue;
         }
         for (rule, message, hint) in of_member(member) {
@@ -28,16 +29,19 @@ pub(super) fn check(at: &mut At<'_, '_>, judged: &ArtefactJudgement) {
     }
 }
 
-/// Whether a file is an alternative to one with newer code: what it lacks the other may have.
-fn is_older(at: &At<'_, '_>, judged: &ArtefactJudgement, index: usize) -> bool {
+/// Files that are alternatives to one with newer code: what they lack it may have.
+fn older(at: &At<'_, '_>, judged: &ArtefactJudgement) -> BTreeSet<usize> {
     let newest = |index: &usize| {
         let modules = at.artefact.members.get(*index).into_iter().flat_map(|member| &member.modules);
         modules.flat_map(|module| &module.images).filter_map(|image| image.arch).map(Arch::number).max()
     };
-    let groups =
-        judged.alternatives.iter().filter(|group| group.choices.iter().any(|own| own.members.contains(&index)));
-    let others = groups.flat_map(|group| &group.choices).flat_map(|choice| &choice.members);
-    others.map(newest).max().is_some_and(|other| other > newest(&index))
+    let of_group = |group: &Alternatives| {
+        let members = group.choices.iter().flat_map(|choice| &choice.members);
+        let members: Vec<(usize, Option<u32>)> = members.map(|index| (*index, newest(index))).collect();
+        let best = members.iter().filter_map(|(_, own)| *own).max();
+        members.into_iter().filter(move |(_, own)| *own < best).map(|(index, _)| index)
+    };
+    judged.alternatives.iter().flat_map(of_group).collect()
 }
 
 fn of_member(member: &Member) -> Vec<(Rule, String, Option<String>)> {
@@ -76,11 +80,13 @@ fn of_member(member: &Member) -> Vec<(Rule, String, Option<String>)> {
 fn newest(coverage: &Coverage, all: &BTreeSet<Arch>) -> Option<(Rule, String, Option<String>)> {
     let newest = all.iter().filter(|arch| arch.suffix() == Suffix::None).max()?;
     let deciding = coverage.deciding();
-    let holding = coverage.holding(CodeKind::Ptx, *newest);
-    (holding < deciding).then(|| {
+    let lacking = deciding.saturating_sub(coverage.holding(CodeKind::Ptx, *newest));
+    // any older PTX is compiled for newer GPUs, too
+    let has_older = coverage.everywhere(CodeKind::Ptx).iter().any(|arch| arch.suffix() == Suffix::None);
+    (lacking > 0).then(|| {
+        let what = if has_older { "compile older PTX there" } else { "may find nothing to compile there" };
         let message = format!(
-            "`compute_{newest}` is missing in {} of {deciding} modules: GPUs newer than sm_{newest} may find nothing to compile",
-            deciding.saturating_sub(holding)
+            "`compute_{newest}` is missing in {lacking} of {deciding} modules: GPUs of generations after sm_{newest} {what}"
         );
         let hint = format!("add PTX for the newest architecture: {newest}-virtual, +PTX");
         (Rule::LintPtx, message, Some(hint))

@@ -219,7 +219,6 @@ pub fn check(report: &Report, judgement: &Judgement, demands: &Demands) -> Outco
     let mut sink = Sink { demands, findings: Vec::new() };
     plain::diagnostics(report, &mut sink);
     plain::unread(report, &mut sink);
-    let facts = declared::facts(report, demands);
     for (index, (artefact, judged)) in report.artefacts.iter().zip(&judgement.artefacts).enumerate() {
         let has_unread = report.unread.iter().any(|unread| report.artefact_of(&unread.at) == Some(index));
         let mut at = At { sink: &mut sink, index, artefact, has_unread };
@@ -228,7 +227,7 @@ pub fn check(report: &Report, judgement: &Judgement, demands: &Demands) -> Outco
         files::unmatched(&mut at);
         must_run::check(&mut at, judged, judgement);
         contains::check(&mut at, judged);
-        declared::check(&mut at, judged, &facts);
+        declared::check(&mut at, judged);
         lint::check(&mut at, judged);
     }
     for words in files::idle(report, demands) {

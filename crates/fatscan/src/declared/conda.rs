@@ -17,7 +17,10 @@ struct Index {
 /// The claims of `index.json`.
 pub(super) fn index(place: &str, text: &[u8]) -> Vec<Claim> {
     match serde_json::from_slice::<Index>(text) {
-        Ok(index) => index.depends.iter().chain(&index.constrains).flat_map(|spec| of_spec(place, spec)).collect(),
+        Ok(index) => {
+            let specs = index.depends.iter().chain(&index.constrains);
+            specs.flat_map(|spec| of_spec(place, spec)).take(super::CLAIMS + 1).collect()
+        }
         Err(_) => vec![Claim::new(Speaker::Conda, place, "", Says::Nothing("it is no index of a package".to_owned()))],
     }
 }

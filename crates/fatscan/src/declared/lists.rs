@@ -35,6 +35,7 @@ pub(super) fn compiled(place: &str, stream: &mut dyn ByteStream) -> Option<Claim
     }
     let text = String::from_utf8(best?).ok()?;
     let mut targets = spelling::code(&text.replace(' ', ",")).ok()?;
+    targets.sort_unstable();
     targets.dedup();
     Some(Claim::new(Speaker::ArchList, place, &text, Says::Code { targets, all: false }))
 }
@@ -71,6 +72,9 @@ pub(super) fn cmake(place: &str, text: &str) -> Vec<Claim> {
                 Claim::new(Speaker::Cmake, place, &format!("{name} {value}"), Says::Code { targets, all: false });
             if !claims.contains(&claim) {
                 claims.push(claim);
+            }
+            if claims.len() > super::CLAIMS {
+                break;
             }
         }
     }

@@ -19,6 +19,7 @@ use gpu_arch::{Capability, CudaVersion, Target};
 
 use crate::model::Report;
 
+pub(crate) use propose::{Parts, propose_one};
 pub use propose::{Proposal, Remark, propose};
 
 /// Where a claim is made.
@@ -82,14 +83,18 @@ pub enum Says {
     Hosts(Vec<&'static str>),
     /// It cannot mean anything: why.
     Nothing(String),
+    /// It may not mean what it is taken for, or not all of it was read: why.
+    Doubt(String),
 }
 
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` in {}", self.words, self.place)
+        if self.words.is_empty() { f.write_str(&self.place) } else { write!(f, "`{}` in {}", self.words, self.place) }
     }
 }
 
+/// The most claims of one package: who makes more means no GPU by them.
+const CLAIMS: usize = 64;
 /// The most letters of words that are repeated.
 const WORDS: usize = 120;
 
@@ -112,5 +117,14 @@ pub fn label(file: &str) -> Option<&str> {
 /// that are files of their own.
 #[must_use]
 pub fn find(report: &Report, limits: &Limits) -> Vec<Vec<Claim>> {
-    report.artefacts.iter().map(|artefact| read::claims(artefact, limits)).collect()
+    let of = |artefact| {
+        let mut claims = read::claims(artefact, limits);
+        if claims.len() > CLAIMS {
+            let why = format!("it makes {} claims, of which the first {CLAIMS} are looked at", claims.len());
+            claims.truncate(CLAIMS);
+            claims.push(Claim::new(Speaker::Metadata, "the package", "", Says::Doubt(why)));
+        }
+        claims
+    };
+    report.artefacts.iter().map(of).collect()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::check::is_vendored;
 use crate::coverage::Coverage;
-use crate::judge::{ArtefactJudgement, Policy, TooShallow, judge};
+use crate::judge::{ArtefactJudgement, Policy, TooShallow, judge, judge_artefact};
 use crate::model::{Artefact, CodeKind, Member, Report};
 
 /// What the declaration of a wheel should be.
@@ -41,31 +41,52 @@ pub struct Remark {
     pub files: Vec<String>,
 }
 
-/// Files or groups of alternatives that count.
+/// A file that counts, or files that are alternatives to each other.
 struct Part<'a> {
     name: &'a str,
-    members: Vec<&'a Member>,
+    members: Vec<(&'a Member, Coverage)>,
 }
 
-fn parts<'a>(artefact: &'a Artefact, judged: &'a ArtefactJudgement) -> Vec<Part<'a>> {
-    let counts = |index: usize| {
-        let member = artefact.members.get(index)?;
-        let is_left_out = judged.members.get(index)?.is_profiler || is_vendored(&member.path);
-        (!is_left_out && Coverage::of(member, false).general > 0).then_some(member)
-    };
-    let in_group = |index: &usize| {
-        judged.alternatives.iter().any(|group| group.choices.iter().any(|choice| choice.members.contains(index)))
-    };
-    let alone = (0..artefact.members.len()).filter(|index| !in_group(index)).filter_map(counts);
-    let mut parts: Vec<Part<'a>> = alone.map(|own| Part { name: &own.path, members: vec![own] }).collect();
-    for group in &judged.alternatives {
-        let members = group.choices.iter().flat_map(|choice| &choice.members).filter_map(|index| counts(*index));
-        let members: Vec<&Member> = members.collect();
-        if !members.is_empty() {
-            parts.push(Part { name: &group.name, members });
+/// What decides where an artefact runs: not what measures programs, nor NVIDIA's libraries that were put into it.
+pub(crate) struct Parts<'a>(Vec<Part<'a>>);
+
+impl<'a> Parts<'a> {
+    pub(crate) fn of(artefact: &'a Artefact, judged: &'a ArtefactJudgement) -> Self {
+        let counts = |index: usize| {
+            let member = artefact.members.get(index)?;
+            if judged.members.get(index)?.is_profiler || is_vendored(&member.path) {
+                return None;
+            }
+            let coverage = Coverage::of(member, false);
+            (coverage.general > 0).then_some((member, coverage))
+        };
+        let choices = judged.alternatives.iter().flat_map(|group| &group.choices);
+        let grouped: BTreeSet<usize> = choices.flat_map(|choice| choice.members.iter().copied()).collect();
+        let alone = (0..artefact.members.len()).filter(|index| !grouped.contains(index)).filter_map(counts);
+        let mut parts: Vec<Part<'a>> = alone.map(|own| Part { name: &own.0.path, members: vec![own] }).collect();
+        for group in &judged.alternatives {
+            let members = group.choices.iter().flat_map(|choice| &choice.members);
+            let members: Vec<_> = members.filter_map(|index| counts(*index)).collect();
+            if !members.is_empty() {
+                parts.push(Part { name: &group.name, members });
+            }
         }
+        Self(parts)
     }
-    parts
+
+    /// Architectures without a suffix in general modules.
+    fn plain(&self, kind: CodeKind) -> BTreeSet<Arch> {
+        let images = self.0.iter().flat_map(|part| &part.members).flat_map(|(_, coverage)| &coverage.images);
+        let own = images.filter(|((of, _), count)| *of == kind && count.general > 0).map(|((_, arch), _)| *arch);
+        own.filter(|arch| arch.suffix() == Suffix::None && arch.is_known()).collect()
+    }
+
+    /// The parts of which not every general module holds this PTX; of alternatives one is enough.
+    pub(crate) fn lacking(&self, arch: Arch) -> Vec<&'a str> {
+        let holds = |coverage: &Coverage| coverage.holding(CodeKind::Ptx, arch) == coverage.deciding();
+        let lacking = self.0.iter().filter(|part| !part.members.iter().any(|(_, coverage)| holds(coverage)));
+        lacking.map(|part| part.name).collect()
+    }
 }
 
 /// What the properties of each artefact of a report should be: the architectures of its machine code on which the judgement
@@ -74,63 +95,44 @@ fn parts<'a>(artefact: &'a Artefact, judged: &'a ArtefactJudgement) -> Vec<Part<
 /// # Errors
 /// [`TooShallow`] as for [`judge`].
 pub fn propose(report: &Report) -> Result<Vec<Proposal>, TooShallow> {
-    let general = |member: &Member| {
-        let coverage = Coverage::of(member, false);
-        let plain = |kind| {
-            let own = coverage.images.iter().filter(move |((of, _), count)| *of == kind && count.general > 0);
-            own.map(|((_, arch), _)| *arch).filter(|arch| arch.suffix() == Suffix::None).collect::<Vec<Arch>>()
-        };
-        (plain(CodeKind::Sass), plain(CodeKind::Ptx))
-    };
-    let none = judge(report, &[], &Policy::default())?;
-    let all: Vec<Vec<Part<'_>>> =
-        report.artefacts.iter().zip(&none.artefacts).map(|(artefact, judged)| parts(artefact, judged)).collect();
-    let archs: BTreeSet<Arch> =
-        all.iter().flatten().flat_map(|part| &part.members).flat_map(|member| general(member).0).collect();
-    let archs: Vec<Arch> = archs.into_iter().collect();
+    judge(report, &[], &Policy::default())?;
+    Ok(report.artefacts.iter().map(propose_one).collect())
+}
+
+/// The same for one artefact.
+pub(crate) fn propose_one(artefact: &Artefact) -> Proposal {
+    let images = artefact.members.iter().flat_map(|member| &member.modules).flat_map(|module| &module.images);
+    let archs = images.filter(|image| image.kind == CodeKind::Sass).filter_map(|image| image.arch);
+    let archs: BTreeSet<Arch> = archs.filter(|arch| arch.suffix() == Suffix::None && arch.is_known()).collect();
     let devices: Vec<Device> = archs.iter().map(|arch| Device::of(arch.capability())).collect();
-    let judged = judge(report, &devices, &Policy::default())?;
-    let of = |((artefact, judged), parts): ((&Artefact, &ArtefactJudgement), Vec<Part<'_>>)| {
-        let mut proposal = Proposal { files: parts.len(), ..Proposal::default() };
-        let members = || parts.iter().flat_map(|part| &part.members);
-        let real: BTreeSet<Arch> = members().flat_map(|member| general(member).0).collect();
-        for (arch, whole) in archs.iter().zip(&judged.verdicts).filter(|(arch, _)| real.contains(arch)) {
-            let verdict = whole.verdict.verdict;
-            if verdict.is_usable() {
-                proposal.real.push(*arch);
-            }
-            if verdict == Verdict::Native {
-                continue;
-            }
+    let judged = judge_artefact(artefact, &devices, &Policy::default());
+    let parts = Parts::of(artefact, &judged);
+    let mut proposal = Proposal { files: parts.0.len(), ..Proposal::default() };
+    let real = parts.plain(CodeKind::Sass);
+    for (arch, whole) in archs.iter().zip(&judged.verdicts).filter(|(arch, _)| real.contains(arch)) {
+        let verdict = whole.verdict.verdict;
+        let declared = verdict.is_usable();
+        if declared {
+            proposal.real.push(*arch);
+        }
+        if verdict != Verdict::Native {
             let files = whole.decided_by.iter().filter_map(|index| artefact.members.get(*index));
             let files = files.map(|member| member.path.clone()).collect();
-            proposal.remarks.push(Remark {
-                code: format!("sm_{arch}"),
-                declared: verdict.is_usable(),
-                what: verdict.as_str(),
-                files,
-            });
+            proposal.remarks.push(Remark { code: format!("sm_{arch}"), declared, what: verdict.as_str(), files });
         }
-        let portable: BTreeSet<Arch> = members().flat_map(|member| general(member).1).collect();
-        for arch in portable {
-            let holds = |member: &&Member| {
-                let coverage = Coverage::of(member, false);
-                coverage.holding(CodeKind::Ptx, arch) == coverage.deciding()
-            };
-            let lacking = parts.iter().filter(|part| !part.members.iter().any(holds));
-            let files: Vec<String> = lacking.map(|part| part.name.to_owned()).collect();
-            if files.is_empty() {
-                proposal.portable.push(arch);
-            } else {
-                let what = "not in every module";
-                proposal.remarks.push(Remark { code: format!("compute_{arch}"), declared: false, what, files });
-            }
+    }
+    for arch in parts.plain(CodeKind::Ptx) {
+        let files: Vec<String> = parts.lacking(arch).into_iter().map(ToOwned::to_owned).collect();
+        if files.is_empty() {
+            proposal.portable.push(arch);
+        } else {
+            let (code, what) = (format!("compute_{arch}"), "not in every module");
+            proposal.remarks.push(Remark { code, declared: false, what, files });
         }
-        let oldest = |part: &Part<'_>| part.members.iter().filter_map(|member| member.runtime).min();
-        proposal.runtime = parts.iter().filter_map(oldest).max();
-        proposal
-    };
-    Ok(report.artefacts.iter().zip(&judged.artefacts).zip(all).map(of).collect())
+    }
+    let oldest = |part: &Part<'_>| part.members.iter().filter_map(|(member, _)| member.runtime).min();
+    proposal.runtime = parts.0.iter().filter_map(oldest).max();
+    proposal
 }
 
 impl Proposal {

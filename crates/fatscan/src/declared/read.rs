@@ -1,7 +1,5 @@
 //! Where claims stand in packages, read from the disk.
 
-use std::ops::ControlFlow;
-
 use fatscan_containers::{
     ByteStream, Codec, Expected, FileSource, Limits, Mapping, SNIFF_SIZE, Source, TarWalk, Windows, Zip, ZipMember,
     open_file,
@@ -15,7 +13,9 @@ use crate::open;
 /// Bytes of one text that are read.
 const TEXT: usize = 1 << 20;
 /// CMake files of one wheel that are read.
-const CMAKE_FILES: usize = 1000;
+const CMAKE_FILES: usize = 256;
+/// Bytes of a package of conda in which its description is looked for.
+const INFO: u64 = 64 << 20;
 
 /// The claims of an artefact; none of what is neither a wheel nor a package of conda.
 pub(super) fn claims(artefact: &Artefact, limits: &Limits) -> Vec<Claim> {
@@ -30,16 +30,16 @@ pub(super) fn claims(artefact: &Artefact, limits: &Limits) -> Vec<Claim> {
     }
     let mut claims = if is_wheel { name::claims(&name) } else { Vec::new() };
     let speaker = if is_wheel { Speaker::Metadata } else { Speaker::Conda };
-    let unread = |why: &str| Claim::new(speaker, "the package", &name, Says::Nothing(why.to_owned()));
+    let doubt = |why: &str| Claim::new(speaker, &name, "", Says::Doubt(why.to_owned()));
     if !artefact.at.inner().is_empty() {
-        claims.push(unread("it lies in another archive: what it says of itself is not read"));
+        claims.push(doubt("it lies in another archive: what it says of itself is not read"));
         return claims;
     }
     let source = match open_file(&artefact.at.path(), Mapping::Auto, 0, |_| true) {
         Ok(Some(source)) => source,
         Ok(None) => return claims,
         Err(error) => {
-            claims.push(unread(&format!("what it says of itself cannot be read: {error}")));
+            claims.push(doubt(&format!("what it says of itself cannot be read: {error}")));
             return claims;
         }
     };
@@ -55,50 +55,76 @@ pub(super) fn claims(artefact: &Artefact, limits: &Limits) -> Vec<Claim> {
 }
 
 /// The file `own` of a wheel's `*.dist-info`.
-fn in_info<'a>(path: &'a str, own: &str) -> Option<&'a str> {
-    let folder = path.strip_suffix(own)?.strip_suffix(".dist-info/")?;
-    (!folder.contains('/')).then_some(path)
+fn in_info(path: &str, own: &str) -> bool {
+    let folder = path.strip_suffix(own).and_then(|path| path.strip_suffix(".dist-info/"));
+    folder.is_some_and(|folder| !folder.contains('/'))
 }
 
 fn of_wheel(source: &FileSource, file: &str, limits: &Limits) -> Vec<Claim> {
     let zip = Zip::list(source, limits);
-    let label = WheelName::parse(file).and_then(|name| name.label);
-    let (mut claims, mut has_variant, mut cmake_files) = (Vec::new(), false, 0usize);
-    for member in zip.members.iter().filter(|member| member.is_there() && !member.encrypted) {
-        let Ok(path) = core::str::from_utf8(&member.name) else { continue };
-        let base = path.rsplit('/').next().unwrap_or_default();
-        if in_info(path, "METADATA").is_some() {
-            let text = text(source, member, limits);
-            claims.extend(metadata::claims(path, &String::from_utf8_lossy(&text)));
-        } else if in_info(path, "variant.json").is_some() {
-            has_variant = true;
-            claims.extend(variant::claims(path, &text(source, member, limits), label));
-        } else if lists::TORCH.contains(&base) {
-            let windows = Windows::new(limits.window_bytes, 1, true);
-            if let Ok(mut stream) = open::member(source, member, limits, &windows) {
-                claims.extend(lists::compiled(path, &mut *stream));
-            }
-        } else if base.ends_with(".cmake") && cmake_files < CMAKE_FILES {
-            cmake_files = cmake_files.saturating_add(1);
-            let text = text(source, member, limits);
-            claims.extend(lists::cmake(path, &String::from_utf8_lossy(&text)));
+    let members = || zip.members.iter().filter_map(|member| Some((core::str::from_utf8(&member.name).ok()?, member)));
+    let base = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut claims = Vec::new();
+    // one that stands there twice is another one to another reader
+    let only = |speaker, own: &str, claims: &mut Vec<Claim>| {
+        let mut all = members().filter(|(path, _)| in_info(path, own));
+        let (path, member) = all.next()?;
+        if all.next().is_some() {
+            claims.push(Claim::new(speaker, path, own, Says::Nothing("there are several".to_owned())));
         }
-    }
-    if let Some(label) = label.filter(|_| !has_variant) {
+        match text(source, member, limits) {
+            Ok(text) => Some((path.to_owned(), text)),
+            Err(why) => {
+                claims.push(Claim::new(speaker, path, own, Says::Nothing(format!("it cannot be read: {why}"))));
+                None
+            }
+        }
+    };
+    let label = WheelName::parse(file).and_then(|name| name.label);
+    if let Some((path, text)) = only(Speaker::Variant, "variant.json", &mut claims) {
+        claims.extend(variant::claims(&path, &text, label));
+    } else if let Some(label) = label.filter(|_| claims.is_empty()) {
         let why = "there is no `variant.json` that says what the label stands for".to_owned();
         claims.push(Claim::new(Speaker::Variant, "its file name", label, Says::Nothing(why)));
+    }
+    if let Some((path, text)) = only(Speaker::Metadata, "METADATA", &mut claims) {
+        claims.extend(metadata::claims(&path, &String::from_utf8_lossy(&text)));
+    }
+    if let Some((path, member)) = members().find(|(path, _)| lists::TORCH.contains(&&*base(path))) {
+        let windows = Windows::new(limits.window_bytes, 1, true);
+        // that it cannot be read is told of as a library
+        if let Ok(mut stream) = open::member(source, member, limits, &windows) {
+            claims.extend(lists::compiled(path, &mut *stream));
+        }
+    }
+    let mut cmake = members().filter(|(path, _)| path.ends_with(".cmake"));
+    for (path, member) in cmake.by_ref().take(CMAKE_FILES) {
+        match text(source, member, limits) {
+            Ok(text) => claims.extend(lists::cmake(path, &String::from_utf8_lossy(&text))),
+            Err(why) => {
+                claims.push(Claim::new(Speaker::Cmake, path, "", Says::Doubt(format!("it cannot be read: {why}"))))
+            }
+        }
+        if claims.len() > super::CLAIMS {
+            break;
+        }
+    }
+    if cmake.next().is_some() && claims.len() <= super::CLAIMS {
+        let why = format!("of its CMake files the first {CMAKE_FILES} were read");
+        claims.push(Claim::new(Speaker::Cmake, file, "", Says::Doubt(why)));
     }
     claims
 }
 
 /// The first bytes of a member that is a text.
-fn text(source: &FileSource, member: &ZipMember, limits: &Limits) -> Vec<u8> {
-    let windows = Windows::new(limits.window_bytes, 1, true);
-    match open::member(source, member, limits, &windows) {
-        Ok(mut stream) => start(&mut *stream, TEXT),
-        // that it cannot be read is told of as a member
-        Err(_) => Vec::new(),
+fn text(source: &FileSource, member: &ZipMember, limits: &Limits) -> Result<Vec<u8>, String> {
+    if !member.is_there() {
+        return Err("its bytes are not where the archive says".to_owned());
     }
+    let windows = Windows::new(limits.window_bytes, 1, true);
+    let mut stream = open::member(source, member, limits, &windows).map_err(|why| why.to_string())?;
+    let text = start(&mut *stream, TEXT);
+    stream.fault().map_or(Ok(text), |fault| Err(fault.to_string()))
 }
 
 fn start(stream: &mut dyn ByteStream, size: usize) -> Vec<u8> {
@@ -110,12 +136,15 @@ fn start(stream: &mut dyn ByteStream, size: usize) -> Vec<u8> {
 /// A `.conda`: a zip archive with `info-NAME.tar.zst` in it.
 fn of_conda(source: &FileSource, limits: &Limits) -> Vec<Claim> {
     let zip = Zip::list(source, limits);
-    let is_info = |member: &&ZipMember| member.name.starts_with(b"info-") && member.is_there() && !member.encrypted;
+    let is_info = |member: &&ZipMember| member.name.starts_with(b"info-") && !member.name.contains(&b'/');
     let windows = Windows::new(limits.window_bytes, 1, true);
-    let member = zip.members.iter().find(is_info);
-    match member.map(|member| open::member(source, member, limits, &windows)) {
-        Some(Ok(mut stream)) => of_tar(&mut *stream, limits),
-        _ => Vec::new(),
+    let doubt = |why: String| vec![Claim::new(Speaker::Conda, "its archive of `info/`", "", Says::Doubt(why))];
+    match zip.members.iter().find(is_info) {
+        Some(member) => match open::member(source, member, limits, &windows) {
+            Ok(mut stream) => of_tar(&mut *stream, limits),
+            Err(why) => doubt(format!("it cannot be read: {why}")),
+        },
+        None => doubt("it is not there".to_owned()),
     }
 }
 
@@ -123,40 +152,36 @@ fn of_conda(source: &FileSource, limits: &Limits) -> Vec<Claim> {
 fn of_tar(stream: &mut dyn ByteStream, limits: &Limits) -> Vec<Claim> {
     stream.fill(SNIFF_SIZE);
     let windows = Windows::new(limits.window_bytes, 1, true);
-    let mut claims = Vec::new();
     match Codec::sniff(stream.window()) {
-        Some(codec) => {
-            let mut inner = codec.unpack(stream, Expected::most(limits.member_bytes), &windows);
-            let _ = of_entries(&mut *inner, limits, &mut claims);
-        }
-        None => {
-            let _ = of_entries(stream, limits, &mut claims);
-        }
+        Some(codec) => of_entries(&mut *codec.unpack(stream, Expected::most(INFO), &windows), limits),
+        None => of_entries(stream, limits),
     }
-    claims
 }
 
-/// Both files are at the start of a package, `info/` first; what follows them is not read.
-fn of_entries(stream: &mut dyn ByteStream, limits: &Limits, claims: &mut Vec<Claim>) -> ControlFlow<()> {
+/// Both files are at the start of a package, `info/` first; what lies behind [`INFO`] bytes is not looked for.
+fn of_entries(stream: &mut dyn ByteStream, limits: &Limits) -> Vec<Claim> {
     let mut walk = TarWalk::new(limits.table_bytes);
-    let (mut index, mut exports) = (false, false);
+    let (mut index, mut exports) = (None, None);
     while let Some(Ok(entry)) = walk.next(stream) {
+        if entry.part.offset > INFO || index.is_some() && exports.is_some() {
+            break;
+        }
         let name = String::from_utf8_lossy(&entry.part.name).into_owned();
         let size = usize::try_from(entry.part.size).unwrap_or(TEXT).min(TEXT);
         match name.trim_start_matches("./") {
-            "info/index.json" => {
-                index = true;
-                claims.extend(conda::index("info/index.json", &start(stream, size)));
-            }
+            // of two the last stays where they are unpacked; nobody makes such packages
+            "info/index.json" => index = Some(conda::index("info/index.json", &start(stream, size))),
             "info/run_exports.json" => {
-                exports = true;
-                claims.extend(conda::run_exports("info/run_exports.json", &start(stream, size)));
+                exports = Some(conda::run_exports("info/run_exports.json", &start(stream, size)));
             }
             _ => {}
         }
-        if index && exports {
-            return ControlFlow::Break(());
-        }
     }
-    ControlFlow::Continue(())
+    let missing = || {
+        let why = format!("it is not in the first {} MiB of the package", INFO >> 20);
+        vec![Claim::new(Speaker::Conda, "info/index.json", "", Says::Doubt(why))]
+    };
+    let mut claims = index.unwrap_or_else(missing);
+    claims.extend(exports.unwrap_or_default());
+    claims
 }

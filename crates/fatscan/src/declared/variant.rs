@@ -1,16 +1,21 @@
 //! Wheel variants: PEP 825 as drafted, format 0.1.0 of 2026-02-17 and its clarifications up to 2026-05-11, and the properties
 //! of the namespace `nvidia` as its provider writes them: `sm_arch :: 90_real`, `cuda_version_lower_bound :: 12.6`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpu_arch::{CudaVersion, Target, spelling};
 use serde::Deserialize;
 
 use super::{Claim, Says, Speaker};
 
-/// The formats whose properties are read: only `$schema` tells them apart, and these three levels are the same in all.
+/// What `$schema` ends with in the format that is known here.
+const FORMAT: &str = "/v0.1.0.json";
+
+/// What is read of the file.
 #[derive(Deserialize)]
 struct File {
+    #[serde(default, rename = "$schema")]
+    schema: Option<String>,
     #[serde(default)]
     variants: BTreeMap<String, BTreeMap<String, BTreeMap<String, Vec<String>>>>,
 }
@@ -29,6 +34,12 @@ pub(super) fn claims(place: &str, text: &[u8], label: Option<&str>) -> Vec<Claim
         _ => return nothing("variants", "it names other than one variant"),
     };
     let mut claims = Vec::new();
+    if let Some(schema) = file.schema.as_deref().filter(|schema| !schema.ends_with(FORMAT)) {
+        claims.push(claim(
+            schema,
+            Says::Doubt("it is of another format than 0.1.0, and is read like that one".to_owned()),
+        ));
+    }
     match label {
         Some(label) if label == name => {}
         Some(label) => claims.extend(nothing(name, &format!("the file name says `{label}`"))),
@@ -42,7 +53,10 @@ pub(super) fn claims(place: &str, text: &[u8], label: Option<&str>) -> Vec<Claim
                 let targets: Result<Vec<Vec<Target>>, _> =
                     values.iter().map(|value| spelling::code(&value.replace('_', "-"))).collect();
                 claims.push(match targets {
-                    Ok(targets) => claim(&words, Says::Code { targets: targets.concat(), all: true }),
+                    Ok(targets) => {
+                        let targets: BTreeSet<Target> = targets.into_iter().flatten().collect();
+                        claim(&words, Says::Code { targets: targets.into_iter().collect(), all: true })
+                    }
                     Err(error) => claim(&words, Says::Nothing(error.to_string())),
                 });
             }
@@ -83,7 +97,7 @@ mod tests {
     fn properties_are_claims() {
         let text = r#"{"variants": {"cu129": {"nvidia": {"sm_arch": ["75_real", "120_virtual", "90a_real"],
             "cuda_version_lower_bound": ["12.9"], "cuda_version_upper_bound": ["13"]}, "x86_64": {"level": ["v3"]}}}}"#;
-        let targets = spelling::code("75-real;120-virtual;90a-real").unwrap_or_default();
+        let targets = spelling::code("75-real;90a-real;120-virtual").unwrap_or_default();
         assert_eq!(targets.len(), 3);
         let expected = [
             Says::DriverFrom(CudaVersion::new(12, 9)),
