@@ -22,9 +22,14 @@ pub(crate) fn run(args: &VariantArgs) -> Result<ExitCode, Failure> {
     let outputs = args.formats.open(&args.paths)?;
     let request = list::Request { paths: &args.paths, files: &args.files, common: &args.common };
     let report = list::scan(&request, list::Depth::Judge)?;
-    if args.formats.all().any(|format| format == VariantFormat::VariantJson) && report.artefacts.len() != 1 {
+    let is_asked_for = args.formats.all().any(|format| format == VariantFormat::VariantJson);
+    if is_asked_for && report.artefacts.len() != 1 {
         let text = format!("--format variant-json is for one wheel, and there are {}", report.artefacts.len());
         return Err(Failure::new(text));
+    }
+    if is_asked_for && report.is_damaged(0) {
+        output::diagnostics(report.diagnostics.iter().filter(|diagnostic| diagnostic.level != fatscan::Level::Note));
+        return Err(Failure::new("a part of it could not be read: what it should declare is not known"));
     }
     let variants = variants(&report, &propose(&report)?, args.label.as_deref());
     outputs.write(|format, out| match format {
@@ -43,8 +48,8 @@ fn is_label(text: &str) -> bool {
 
 fn variants(report: &Report, proposals: &[Proposal], wanted: Option<&str>) -> Variants {
     let claims = find(report, &Limits::default());
-    let all = report.artefacts.iter().zip(proposals).zip(&claims);
-    let artefacts = all.map(|((artefact, proposal), claims)| {
+    let all = report.artefacts.iter().zip(proposals).zip(&claims).enumerate();
+    let artefacts = all.map(|(index, ((artefact, proposal), claims))| {
         let remarks = proposal.remarks.iter().map(|own| Remark {
             code: own.code.clone(),
             declared: own.declared,
@@ -57,6 +62,7 @@ fn variants(report: &Report, proposals: &[Proposal], wanted: Option<&str>) -> Va
         Variant {
             path: artefact.path.clone(),
             at: (&artefact.at).into(),
+            whole: !report.is_damaged(index),
             properties: proposal.properties(),
             remarks: remarks.collect(),
             files: proposal.files,

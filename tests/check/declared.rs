@@ -241,6 +241,18 @@ fn a_proposal_is_what_the_judgement_says() {
 }
 
 #[test]
+fn of_a_damaged_wheel_no_declaration_is_made() {
+    let folder = Folder::new();
+    let cut = Zip::new().deflated("x/_C.so", &library(&[module(&["80", "90"])])).central(Central::Truncated);
+    let path = folder.write(LINUX, cut.bytes());
+    let text = run(["variant", &path]);
+    assert!(text.code == Some(1) && text.out.contains("a part of it could not be read"), "{text:?}");
+    assert_eq!(run(["variant", &path, "--json"]).json()["artefacts"][0]["whole"], false);
+    let file = run(["variant", &path, "--format", "variant-json"]);
+    assert!(file.code == Some(2) && file.out.is_empty() && file.err.contains("is not known"), "{file:?}");
+}
+
+#[test]
 fn texts_that_never_end_or_mean_nothing_are_no_claims() {
     let folder = Folder::new();
     let long = "Classifier: Environment :: GPU :: NVIDIA CUDA :: 12\n".repeat(100_000);

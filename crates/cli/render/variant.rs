@@ -37,14 +37,20 @@ fn one(out: &mut impl Write, own: &Variant) -> io::Result<()> {
     } else {
         note(&format!("by the code of {}", count(own.files, "file", "files")))?;
     }
+    if !own.whole {
+        note("a part of it could not be read: this is not all that it should declare, and may be wrong")?;
+    }
     for remark in &own.remarks {
         let named: Vec<&str> = remark.files.iter().take(NAMED).map(String::as_str).collect();
         let more = match remark.files.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let what = if remark.declared { "" } else { "not declared: " };
-        note(&format!("{}: {what}{} ({}{more})", remark.code, remark.what, named.join(", ")))?;
+        let what = match remark.declared {
+            true => "some of it is compiled at first use".to_owned(),
+            false => format!("not declared: {}", remark.what),
+        };
+        note(&format!("{}: {what} ({}{more})", remark.code, named.join(", ")))?;
     }
     for declared in &own.declared {
         note(&format!("declared today: {}", declared))?;

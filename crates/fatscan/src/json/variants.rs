@@ -29,6 +29,8 @@ pub struct Variant {
     pub path: String,
     /// Where it is.
     pub at: LocatorView,
+    /// Whether all of it was read: where not, there may be code that makes the properties others.
+    pub whole: bool,
     /// `namespace :: feature :: value`; a feature with several values asks for one of them.
     pub properties: Vec<String>,
     /// Code that is there and not declared, or declared although some of it is compiled at first use.
