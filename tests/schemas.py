@@ -86,6 +86,7 @@ def main():
     holds("arch", call("arch", "sm_90a", "Blackwell", "RTX 4090", "--json"))
     holds("slim", call("slim", SAMPLE, "--for", "9.0", "--dry-run", "--json"))
     holds("slim", call("slim", SAMPLE, "--keep", "sm_90", "--dry-run", "--json"))
+    holds("variant", call("variant", SAMPLE, "--json"))
     holds("device", call("device", "--json"))
     holds("fleet", call("fleet", *both, "--gpu", "7.5,9.0", "--driver", "535", "--json"))
     with tempfile.TemporaryDirectory() as folder:
